@@ -9,6 +9,8 @@
 #include "passes/stages/step_time.h"
 #include "passes/tables.h"
 #include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/tensors.h"
+#include "runtime/plan/mesh/mesh.h"
 #include "zb/layers.h"
 
 #include <math.h>

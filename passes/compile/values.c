@@ -4,6 +4,7 @@
 #include "passes/compile/parts.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/text.h"
+#include "runtime/plan/file/tensors.h"
 
 #include <math.h>
 #include <stdio.h>

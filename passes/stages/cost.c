@@ -8,6 +8,7 @@
 #include "passes/tables.h"
 #include "runtime/base/digest.h"
 #include "runtime/plan/file/plan.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,6 +13,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/random.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

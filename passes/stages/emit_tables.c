@@ -4,6 +4,7 @@
 #include "passes/stages/emit_parts.h"
 #include "passes/function.h"
 #include "passes/stages/frames.h"
+#include "runtime/plan/file/tensors.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>

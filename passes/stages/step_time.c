@@ -1,5 +1,6 @@
 /* What a step of a plan takes, by a metric: see step_time.h. Tests: test/tools/zbc-schedule.test. */
 #include "passes/stages/step_time.h"
+#include "runtime/plan/clock/simulator.h"
 
 bool zb_pass_option_metric(zb_pass *pass, MlirOperation at, zb_metric *out) {
   zb_status status = zb_metric_parse(zb_pass_option(pass, "metric"), out);

@@ -3,6 +3,7 @@
 #define ZB_PASSES_STAGES_STEP_TIME_H
 
 #include "passes/pipeline.h"
+#include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/plan.h"
 #include "zb/schedule.h"
 

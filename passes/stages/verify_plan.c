@@ -5,6 +5,7 @@
 
 #include "passes/stages/emit_plan.h"
 #include "passes/pipeline.h"
+#include "runtime/plan/proof/proof.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "runtime/exec/data.h"
 #include "runtime/exec/data_rows.h"
 #include "runtime/exec/session_parts.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 typedef struct owned_about {
   zb_plan_about about; /* first: it is what the caller has */

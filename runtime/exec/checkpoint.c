@@ -4,6 +4,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/plan/file/tensors.h"
 
 #include <errno.h>
 #include <inttypes.h>

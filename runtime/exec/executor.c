@@ -1,7 +1,11 @@
 /* The executor of one rank: see executor.h. Tests: test/runtime/exec. */
 #include "runtime/exec/executor.h"
+#include "runtime/base/assert.h"
 
 #include "runtime/exec/executor_parts.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +53,7 @@ const char *zb_executor_position(const zb_executor *e, char *text, size_t size) 
   length += snprintf(text + length, size - (size_t)length, ", waiting for message %d %s %s", e->blocked_on,
                      receives ? "from" : "to", zb_plan_rank_text(plan, receives ? m->source : m->destination, peer));
   char of[ZB_MESSAGE_TEXT_BYTES];
-  if ((m->micro_batch >= 0 || m->part_of) && (size_t)length < size)
+  if ((m->micro_batch >= 0 || m->derived.part_of) && (size_t)length < size)
     snprintf(text + length, size - (size_t)length, " (%s)", zb_plan_message_text(plan, e->blocked_on, of));
   return text;
 }
@@ -168,6 +172,7 @@ static zb_status make_step_image(zb_executor *e) {
 zb_status zb_executor_init(zb_executor *e, const zb_executor_params *params) {
   zb_status status = NULL;
   memset(e, 0, sizeof *e);
+  ZB_ASSERT(zb_plan_is_expanded(params->plan));
   e->params = *params;
   e->program = &params->plan->ranks[params->rank];
   e->blocked_on = -1;
@@ -214,7 +219,7 @@ void zb_executor_deinit(zb_executor *e) {
   memset(e, 0, sizeof *e);
 }
 
-static bool is_beside(const zb_executor *e, int job) { return e->has_second && e->program->jobs[job].beside; }
+static bool is_beside(const zb_executor *e, int job) { return e->has_second && e->program->jobs[job].derived.beside; }
 
 /* The first job from `job` on that runs beside the others. */
 static int next_beside(const zb_executor *e, int job) {

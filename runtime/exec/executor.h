@@ -14,6 +14,7 @@
 #include "runtime/exec/data.h"
 #include "runtime/plan/clock/delays.h"
 #include "runtime/plan/clock/liveness.h"
+#include "runtime/plan/clock/simulator.h"
 #include "runtime/transport/transport.h"
 
 #include <stdatomic.h>

@@ -8,6 +8,7 @@
  * Tests: test/runtime/exec/explain_test.c, test/e2e/explain.py. */
 #include "runtime/plan/clock/explain.h"
 #include "runtime/exec/session_group.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Measured costs of a plan: see measure.h. Tests: test/runtime/exec/measure_test.c */
 #include "runtime/exec/measure.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -126,7 +127,7 @@ static int64_t length(zb_run_times times) { return times.end_ps - times.start_ps
  * began. */
 static void add_program_run(zb_measure *m, const zb_executor *e, int number, int64_t ps) {
   const zb_plan_subprogram *part = &e->program->subprograms[number];
-  const int whole = part->part_of ? part->part_of - 1 : number;
+  const int whole = part->derived.part_of ? part->derived.part_of - 1 : number;
   program_runs *runs = &m->programs.items[m->first_program[e->params.rank] + whole];
   if (part->instructions == e->program->subprograms[whole].instructions)
     add_run(runs->first.now ? &runs->later : &runs->first, ps);

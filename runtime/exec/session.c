@@ -7,6 +7,11 @@
 #include "runtime/exec/values.h"
 
 #include "runtime/base/text.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/clock/timeline.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -12,7 +12,7 @@ bool zb_session_wants_clocks(const zb_session *session) {
 /* The ranks of all replicas and shards, as far as they differ from each other: in nothing. */
 static zb_status lay_ranks(const zb_plan *from, zb_plan *to) {
   const int each = zb_plan_replicas(from) * zb_plan_shards(from);
-  if ((int64_t)from->rank_count * each > INT32_MAX || (int64_t)from->micro_batches * to->mesh > INT32_MAX)
+  if ((int64_t)from->rank_count * each > INT32_MAX || (int64_t)from->micro_batches * to->derived.mesh > INT32_MAX)
     return ZB_ERROR(INVALID, "%d replicas of %d shards of %d ranks are more than 2^31", zb_plan_replicas(from),
                     zb_plan_shards(from), from->rank_count);
   to->rank_count = from->rank_count * each;
@@ -30,14 +30,11 @@ static zb_status lay_ranks(const zb_plan *from, zb_plan *to) {
 }
 
 static zb_status describe_all(const zb_plan *from, zb_plan **out) {
-  zb_plan *to = *out = zb_plan_create();
+  zb_plan *to = *out = zb_plan_create_like(from);
   if (!to) return ZB_OUT_OF_MEMORY();
-  struct zb_plan_arena *memory = to->arena;
-  *to = *from;
-  to->arena = memory;
   to->replicas = to->shards = 1;
-  to->mesh = zb_plan_replicas(from);
-  to->shard_mesh = zb_plan_shards(from);
+  to->derived.mesh = zb_plan_replicas(from);
+  to->derived.shard_mesh = zb_plan_shards(from);
   to->message_count = to->evaluation_messages = to->collective_count = to->shard_sum_count = 0;
   to->messages = NULL;
   to->collectives = NULL;

@@ -4,6 +4,8 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <stdio.h>
 #include <string.h>

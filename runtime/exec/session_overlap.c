@@ -9,6 +9,7 @@
 #include "runtime/exec/session_group.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/plan/clock/simulator.h"
 
 /* What looks into a step counts its times from where all ranks begin it. */
 bool zb_session_may_overlap(const zb_session *session, const zb_session_params *params) {

@@ -4,6 +4,8 @@
 #include "runtime/base/map.h"
 #include "runtime/base/text.h"
 #include "runtime/exec/values.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/file/tensors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +74,7 @@ static zb_status send_parts(const zb_session *session, bool states, zb_text *out
     const zb_plan_place place = zb_plan_place_of(session->plan, rank);
     for (int i = 0; i < program->parameter_count; ++i) {
       const zb_plan_parameter *parameter = &program->parameters[i];
-      if (!parameter->owns_part) continue;
+      if (!parameter->derived.owns_part) continue;
       if (zb_plan_saves_part(&parameter->tensor, place))
         ZB_TRY(send_part(session, rank, &parameter->tensor, false, zb_session_value_rule(session, rank, i), out));
       for (int k = parameter->state_begin; states && k < parameter->state_begin + parameter->state_count; ++k)
@@ -295,8 +297,8 @@ static zb_status collect_norm(const zb_session *session, int rank, const zb_plan
 static bool gives_norm(const zb_session *session, int rank, const zb_plan_parameter *parameter) {
   const zb_plan_place place = zb_plan_place_of(session->plan, rank);
   const bool shared = session->plan->sharding != ZB_SHARDING_NONE;
-  return parameter->owner ||
-         (parameter->owns_part && (parameter->tensor.cut || place.shard == 0) && (shared || place.replica == 0));
+  return parameter->owner || (parameter->derived.owns_part && (parameter->tensor.cut || place.shard == 0) &&
+                              (shared || place.replica == 0));
 }
 
 /* The norms of the parameters that this process owns, or has parts of, one record after another. */

@@ -3,6 +3,7 @@
 
 #include "runtime/base/text.h"
 #include "runtime/exec/values.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,8 @@
  * Tests: test/e2e/validation.py.
  */
 #include "runtime/exec/executor_parts.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
+#include "runtime/plan/file/tensors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

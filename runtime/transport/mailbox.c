@@ -5,6 +5,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <errno.h>
 #include <pthread.h>

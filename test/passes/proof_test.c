@@ -1,6 +1,7 @@
 /* What a compile says of a plan that its proof refuses, where the proof goes on beside it: a bug of zbc, with the pass
  * to look at, as zb-opt says it (proof.test). */
 #include "passes/pipeline.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/sample_plan.h"
 #include "test/suite.h"
 

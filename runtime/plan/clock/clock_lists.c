@@ -9,6 +9,8 @@
  * order of all jobs of one replica in which each comes behind what it waits for is one for all replicas together.
  * Tests: test/runtime/exec/clocks_test.c, test/e2e/mesh.py. */
 #include "runtime/plan/clock/clock_lists.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <math.h>
 #include <string.h>
@@ -98,10 +100,10 @@ static zb_status add_phase_post(builder *it, int r, const zb_plan_rank *rank, in
   const zb_plan_job *job = &rank->jobs[index], *before = index > 0 ? job - 1 : NULL;
   const zb_plan_message *message = &it->plan->messages[job->message];
   const bool follows = before && before->message >= 0 && before->kind != job->kind &&
-                       it->plan->messages[before->message].part_of == message->part_of;
+                       it->plan->messages[before->message].derived.part_of == message->derived.part_of;
   const bool precedes = index + 1 < rank->job_count && job[1].message >= 0 && job[1].kind != job->kind &&
-                        it->plan->messages[job[1].message].part_of == message->part_of;
-  it->fits &= message->part_of > 0 && follows != precedes;
+                        it->plan->messages[job[1].message].derived.part_of == message->derived.part_of;
+  it->fits &= message->derived.part_of > 0 && follows != precedes;
   *out_is_second = follows;
   if (follows && it->fits) {
     places[index].transfer = places[index - 1].transfer;
@@ -110,8 +112,8 @@ static zb_status add_phase_post(builder *it, int r, const zb_plan_rank *rank, in
   const zb_clock_axis axis = axis_of(it->plan, message);
   /* What replicas gather they post in line with the rest. Where that takes time each channel is free at another one,
    * of which the clocks keep one a member. */
-  it->fits &= job->beside ? axis == ZB_CLOCK_REPLICAS : axis != ZB_CLOCK_REPLICAS || it->plan->job_ps == 0;
-  ZB_TRY(add_transfer(it, axis, job->beside ? it->out->rank_count + r : r, message, &places[index].transfer));
+  it->fits &= job->derived.beside ? axis == ZB_CLOCK_REPLICAS : axis != ZB_CLOCK_REPLICAS || it->plan->job_ps == 0;
+  ZB_TRY(add_transfer(it, axis, job->derived.beside ? it->out->rank_count + r : r, message, &places[index].transfer));
   made->node.kind = ZB_CLOCK_POST;
   made->node.transfer = places[index].transfer;
   return NULL;
@@ -119,13 +121,13 @@ static zb_status add_phase_post(builder *it, int r, const zb_plan_rank *rank, in
 
 static zb_status add_job(builder *it, int r, const zb_plan_rank *rank, int index, place *places, bool *ran) {
   const zb_plan_job *job = &rank->jobs[index];
-  item made = {.node = {.kind = ZB_CLOCK_RUN, .rank = r, .second = job->beside}, .beside = job->beside};
+  item made = {.node = {.kind = ZB_CLOCK_RUN, .rank = r, .second = job->derived.beside}, .beside = job->derived.beside};
   bool is_second_post = false;
   it->fits &= job->kind != ZB_JOB_VERDICT && job->kind != ZB_JOB_SNAPSHOT;
   if (job->message >= 0) {
     places[index].sends = job->kind == ZB_JOB_SEND;
     if (axis_of(it->plan, &it->plan->messages[job->message]) == ZB_CLOCK_PIPELINE) {
-      it->fits &= !job->beside;
+      it->fits &= !job->derived.beside;
       ZB_TRY(transfer_of_message(it, job->message, &places[index].transfer));
       made.node.kind = ZB_CLOCK_POST;
       made.node.transfer = places[index].transfer;

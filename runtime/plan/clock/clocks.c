@@ -19,6 +19,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/clock/clock_lists.h"
+#include "runtime/plan/clock/simulator.h"
 
 typedef struct transfer_state {
   int posts, waits; /* in this step, so far */

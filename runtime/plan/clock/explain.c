@@ -6,6 +6,9 @@
 
 #include "runtime/base/explanation.h"
 #include "runtime/base/free_run.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 /* ---- Paces ---- */
 
@@ -166,7 +169,8 @@ typedef struct graph {
 static bool goes_on(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_job *last) {
   const bool same =
       last && last->kind == ZB_JOB_W && last->stage == job->stage && last->micro_batch == job->micro_batch;
-  return job->beside || job->kind == ZB_JOB_FOLD || (rank->subprograms[job->subprogram].part_of && same);
+  return job->derived.beside || job->kind == ZB_JOB_FOLD ||
+         (rank->subprograms[job->subprogram].derived.part_of && same);
 }
 
 /* Whether every W stands right behind its B: the schedule does not split backwards, and gradients leave behind W. */
@@ -281,7 +285,7 @@ static zb_status add_list_edges(graph *g, const zb_plan_pace *pace, int r) {
   for (int i = rank->load_count; i < rank->job_count; ++i) {
     const zb_plan_job *job = &rank->jobs[i];
     const int32_t node = g->node[r][i];
-    if (node < 0 || job->beside) continue;
+    if (node < 0 || job->derived.beside) continue;
     for (uint32_t w = 0; w < job->waits.count; ++w) {
       const zb_plan_job *waited = &rank->jobs[rank->pool_u32[job->waits.begin + w]];
       if (waited->kind == ZB_JOB_RECV)

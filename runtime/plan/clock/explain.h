@@ -2,28 +2,12 @@
 #ifndef ZB_RUNTIME_PLAN_EXPLAIN_H
 #define ZB_RUNTIME_PLAN_EXPLAIN_H
 
-#include "runtime/base/arena.h"
-#include "runtime/plan/file/plan.h"
+#include "runtime/plan/clock/simulator.h"
 #include "zb/explain.h"
-
-/* What the jobs and messages of a plan without collectives take, one by one, in the place of its costs. Of jobs that
- * run when it is loaded nothing is said. */
-typedef struct zb_plan_pace {
-  int64_t **job_ps;    /* [rank][job] from its start to its end; of a post what it takes beside moving the message */
-  int64_t **after_ps;  /* [rank][job] of the interpreter, behind it */
-  int64_t **wake_ps;   /* [rank][job] before it, where the rank had to wait for a message */
-  int64_t *message_ps; /* [message] once both sides are posted and the channel is free */
-  int64_t *begin_ps;   /* [rank] of the interpreter, before the first job */
-  int64_t step_ps;     /* behind the last rank */
-  bool copies;         /* the side that posts second moves the message, and does nothing else meanwhile */
-  zb_arena memory;
-} zb_plan_pace;
 
 /* The pace that the costs of the plan say. Release with zb_plan_pace_deinit, also on failure. */
 zb_status zb_plan_pace_init(zb_plan_pace *pace, const zb_plan *plan) ZB_MUST_USE;
 void zb_plan_pace_deinit(zb_plan_pace *pace);
-/* zb_plan_simulate of a plan without collectives at that pace (NULL: its costs), without peak_bytes. */
-zb_status zb_plan_simulate_pace(const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) ZB_MUST_USE;
 
 /* A step as it was: what it took, and in how much of it each rank computed. */
 typedef struct zb_plan_measured {

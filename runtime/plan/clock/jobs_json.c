@@ -4,7 +4,9 @@
 #include <inttypes.h>
 
 #include "runtime/formats/json_fields.h"
-#include "runtime/plan/file/plan.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/clock/timeline.h"
+#include "runtime/plan/mesh/mesh.h"
 
 static void add_number(zb_text *out, const char *key, int64_t value) {
   zb_text_add(out, ",\"%s\":%" PRId64, key, value);

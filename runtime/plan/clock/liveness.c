@@ -5,8 +5,10 @@
  * write them. What is neither live nor held is free. Tests: test/runtime/exec/liveness_test.c.
  */
 #include "runtime/plan/clock/liveness.h"
+#include "runtime/base/assert.h"
 
 #include "runtime/base/memory.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <string.h>
 
@@ -247,6 +249,7 @@ zb_status zb_liveness_init(const zb_plan *plan, int rank, zb_liveness *out) {
   memset(out, 0, sizeof *out);
   zb_status status = NULL;
   const zb_plan_rank *program = &plan->ranks[rank];
+  ZB_ASSERT(zb_plan_is_expanded(plan));
   walk w = {.rank = program};
   size_t jobs = (size_t)program->job_count + 1;
   out->free_after = zb_alloc(sizeof(zb_plan_slice) * jobs);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/arena.h"
 #include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
 
 /* Jobs that are run at most, some tenths of a second; steps at least and at most. */
 enum { JOBS_MAX = 1 << 22, STEPS_MIN = 16, STEPS_MAX = 4096 };

@@ -25,9 +25,11 @@
 #include <string.h>
 
 #include "runtime/plan/file/access.h"
+#include "runtime/base/assert.h"
 #include "runtime/plan/file/check.h"
-#include "runtime/plan/clock/explain.h"
 #include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 enum { NO_JOB = -1, OF_STEP_BEFORE = -2, REPLICAS_COPYING_MAX = 64 };
 
@@ -101,7 +103,7 @@ static int rank_of(const simulator *it, int clock) {
 static int second_of(const simulator *it, int rank) { return it->plan->rank_count + rank; }
 
 static bool is_beside(const simulator *it, int r, int job) {
-  return it->plan->ranks[r].jobs[job].beside && !copies(it);
+  return it->plan->ranks[r].jobs[job].derived.beside && !copies(it);
 }
 
 /* The first job from `job` on that runs on the second clock; job_count: there is none. */
@@ -163,6 +165,7 @@ static void simulator_deinit(simulator *it) {
 
 static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) {
   size_t ranks = (size_t)plan->rank_count;
+  ZB_ASSERT(zb_plan_is_expanded(plan));
   *it = (simulator){.plan = plan, .pace = pace, .out = out};
   it->messages = zb_alloc((size_t)plan->message_count * sizeof *it->messages);
   it->beside = zb_alloc(ranks * sizeof *it->beside);
@@ -707,7 +710,7 @@ static int64_t exposed_time(const simulator *it, int r) {
     const int64_t end = it->out->jobs[r][i].end_ps;
     if (zb_job_is_optimizer(kind)) break; /* what follows are sums of numbers of the norm */
     if (kind == ZB_JOB_F || kind == ZB_JOB_B || kind == ZB_JOB_W) worked = max_time(worked, end);
-    if (rank->jobs[i].beside) complete = max_time(complete, end);
+    if (rank->jobs[i].derived.beside) complete = max_time(complete, end);
   }
   return max_time(complete - worked, 0);
 }
@@ -804,7 +807,7 @@ void zb_timed_step_deinit(zb_timed_step *step) {
 
 zb_status zb_timed_step_simulate(const zb_timed_step *step, zb_plan_simulation *out) {
   ZB_TRY(zb_plan_simulate_pace(step->plan, NULL, out));
-  if (step->made[1]) keep_first_replica(out, step->made[1]->mesh);
+  if (step->made[1]) keep_first_replica(out, step->made[1]->derived.mesh);
   return NULL;
 }
 

@@ -1,9 +1,71 @@
-/* The simulator for those that run a plan more than once: step after step, each beginning where the one before left
- * the channels. */
+/* A plan on a virtual clock: a step, many steps without a barrier; and for those that run a plan more than once, step
+ * after step, each beginning where the one before left the channels. */
 #ifndef ZB_RUNTIME_PLAN_SIMULATOR_H
 #define ZB_RUNTIME_PLAN_SIMULATOR_H
 
+#include "runtime/base/arena.h"
 #include "runtime/plan/file/plan.h"
+
+/* What the simulator found for one job: start and end in ps from the start of the step. */
+typedef struct zb_plan_times {
+  int64_t start_ps, end_ps;
+} zb_plan_times;
+
+typedef struct zb_plan_rank_result {
+  int64_t start_ps, end_ps; /* of its first and last compute job */
+  int64_t waiting_ps;       /* for messages, and after its end for the last rank */
+  int64_t busy_ps, f_ps, b_ps, w_ps, opt_ps;
+  int64_t exposed_ps;  /* from the end of its last F, B or W until the sums of gradients on its second clock are
+                          complete; 0:  before */
+  uint64_t peak_bytes; /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
+} zb_plan_rank_result;
+
+typedef struct zb_plan_simulation {
+  int64_t step_ps; /* barrier: the last rank's end, and plan.step_ps */
+  double bubble_barrier,
+      bubble_stage; /* shares of compute time F, B, W and optimizer, mean over ranks: ARCHITECTURE.md */
+  zb_plan_rank_result *ranks;
+  zb_plan_times **jobs; /* [rank][job]; for SEND and RECV: from posted to complete */
+  int rank_count;
+} zb_plan_simulation;
+
+/* Runs a step of the plan, or the list of a view, on a virtual clock with the times of its subprograms and links. A
+ * plan that cannot finish gives TIMEOUT with who waits for what. Release with zb_plan_simulation_free. */
+zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) ZB_MUST_USE;
+void zb_plan_simulation_free(zb_plan_simulation *simulation);
+
+/* What the jobs and messages of a plan without collectives take, one by one, in the place of its costs. Of jobs that
+ * run when it is loaded nothing is said. */
+typedef struct zb_plan_pace {
+  int64_t **job_ps;    /* [rank][job] from its start to its end; of a post what it takes beside moving the message */
+  int64_t **after_ps;  /* [rank][job] of the interpreter, behind it */
+  int64_t **wake_ps;   /* [rank][job] before it, where the rank had to wait for a message */
+  int64_t *message_ps; /* [message] once both sides are posted and the channel is free */
+  int64_t *begin_ps;   /* [rank] of the interpreter, before the first job */
+  int64_t step_ps;     /* behind the last rank */
+  bool copies;         /* the side that posts second moves the message, and does nothing else meanwhile */
+  zb_arena memory;
+} zb_plan_pace;
+
+/* zb_plan_simulate of a plan without collectives at that pace (NULL: its costs), without peak_bytes. */
+zb_status zb_plan_simulate_pace(const zb_plan *plan, const zb_plan_pace *pace, zb_plan_simulation *out) ZB_MUST_USE;
+
+/* Where steps follow each other without a barrier: a rank begins a step when what it posted in the one before is
+ * complete, but no more than this many steps are begun and not done on all ranks. */
+enum { ZB_STEPS_IN_FLIGHT = 4 };
+
+/* What a step takes then, in the long run. */
+typedef struct zb_plan_period {
+  int64_t cycle_ps; /* `steps` steps take that long: the period is exactly their ratio */
+  int steps;
+  bool exact; /* from `after` steps on every rank does the same `cycle_ps` later; else: an average of many steps */
+  int after;
+  double bubble; /* as in zb_plan_simulation */
+} zb_plan_period;
+
+/* Runs steps of the plan until they repeat. step_ps of the plan, which a barrier takes, is not in it. As
+ * zb_plan_simulate. O(steps * jobs), within a fixed number of jobs in all. */
+zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) ZB_MUST_USE;
 
 typedef struct zb_plan_steps zb_plan_steps;
 

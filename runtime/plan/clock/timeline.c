@@ -5,6 +5,8 @@
 #include "runtime/base/text.h"
 #include "runtime/formats/timeline.h"
 #include "runtime/plan/clock/liveness.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The simulated step of a plan as a picture. */
+/* The simulated step of a plan as a picture, and as JSON. */
 #ifndef ZB_RUNTIME_PLAN_TIMELINE_H
 #define ZB_RUNTIME_PLAN_TIMELINE_H
 
@@ -6,5 +6,8 @@
 
 /* Simulates the plan and writes SVG, or Chrome trace if the path ends in .json. USAGE for other endings. */
 zb_status zb_plan_timeline(const zb_plan *plan, const char *path) ZB_MUST_USE;
+
+/* The jobs of all ranks of a step, or of an inference, as one JSON object in one call of `write` (README.md). */
+zb_status zb_plan_print_jobs(const zb_plan *plan, zb_write write, void *context) ZB_MUST_USE;
 
 #endif

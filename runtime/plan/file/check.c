@@ -16,6 +16,8 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/random.h"
 #include "runtime/plan/file/container.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/file/tensors.h"
 
 /* Fails with "rank 1: ..." and the rule's name. */
 #define MALFORMED(rank, ...)                                                                                           \
@@ -257,9 +259,9 @@ zb_status zb_plan_check_header(const zb_plan *plan) {
   if (plan->evaluation_collectives < 0 || plan->evaluation_collectives > (plan->evaluates ? plan->collective_count : 0))
     return ZB_ERROR(INVALID, "the plan has %d collectives, and %d of them are said to be of an evaluation",
                     plan->collective_count, plan->evaluation_collectives);
-  if (plan->inference && !plan->evaluates && plan->list == ZB_LIST_STEP && plan->output_count)
+  if (plan->inference && !plan->evaluates && plan->derived.list == ZB_LIST_STEP && plan->output_count)
     return ZB_ERROR(INVALID, "the plan is for inference, but has no evaluation");
-  if (plan->output_count && !plan->evaluates && plan->list != ZB_LIST_EVALUATION)
+  if (plan->output_count && !plan->evaluates && plan->derived.list != ZB_LIST_EVALUATION)
     return ZB_ERROR(INVALID, "the plan has outputs, but no evaluation");
   return check_transfers(plan);
 }
@@ -558,7 +560,7 @@ static const char *other_job_fault(const zb_plan *plan, const zb_plan_rank *rank
 static const char *list_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {
   const zb_plan_job *job = &rank->jobs[index];
   const int begin = zb_plan_step_end(rank), first_message = plan->message_count - plan->evaluation_messages;
-  const bool evaluates = index >= begin, in_evaluation = evaluates || plan->list == ZB_LIST_EVALUATION;
+  const bool evaluates = index >= begin, in_evaluation = evaluates || plan->derived.list == ZB_LIST_EVALUATION;
   if (job->message >= 0 && (job->message >= first_message) != evaluates) return "its message is of another list";
   for (uint32_t i = 0; i < job->waits.count && evaluates; ++i)
     if (rank->pool_u32[job->waits.begin + i] < (uint32_t)begin) return "it waits for a job of another list";
@@ -569,7 +571,7 @@ static const char *list_fault(const zb_plan *plan, const zb_plan_rank *rank, int
     return "an evaluation updates nothing";
   const int first_collective =
       plan->collective_count -
-      (plan->list == ZB_LIST_EVALUATION ? plan->collective_count : plan->evaluation_collectives);
+      (plan->derived.list == ZB_LIST_EVALUATION ? plan->collective_count : plan->evaluation_collectives);
   return job->collective && (job->collective > first_collective) != in_evaluation ? "its collective is of another list"
                                                                                   : NULL;
 }

@@ -36,7 +36,7 @@ zb_plan_range zb_collective_sum(const zb_plan *plan, const zb_plan_rank *rank, c
 bool zb_collective_moves_alike(const zb_plan_collective *a, const zb_plan_collective *b) {
   return a->kind == b->kind && a->payload == b->payload && a->dtype == b->dtype && a->apart == b->apart &&
          a->coordinate == b->coordinate && a->of_parts == b->of_parts && a->greatest == b->greatest &&
-         (a->of_micro_batch > 0) == (b->of_micro_batch > 0) && a->timed_members == b->timed_members &&
+         (a->of_micro_batch > 0) == (b->of_micro_batch > 0) && a->derived.timed_members == b->derived.timed_members &&
          a->sizes.begin == b->sizes.begin && a->sizes.count == b->sizes.count;
 }
 

@@ -24,6 +24,11 @@ static inline bool zb_collective_adds_gradients(const zb_plan_collective *collec
 }
 /* Where the sum of a buffer of a job is: in its place, or of a micro-batch in the gradients. */
 zb_plan_range zb_collective_sum(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_job *job, uint32_t buffer);
+/* Of an expanded plan: the collective of which a message carries a piece; NULL: of none. */
+static inline const zb_plan_collective *zb_plan_carried(const zb_plan *plan, const zb_plan_message *message) {
+  const int of = message->derived.part_of;
+  return of && plan->derived.carried ? &plan->derived.carried[of - 1] : NULL;
+}
 /* Whether two collectives are of one kind, and their sizes one list; is_alike: of the same members, too, so that they
  * do the same to equal lists of parts. Gathers for jobs of one function are, and sums of its micro-batches. */
 bool zb_collective_moves_alike(const zb_plan_collective *a, const zb_plan_collective *b);

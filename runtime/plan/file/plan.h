@@ -37,80 +37,9 @@
 #ifndef ZB_RUNTIME_PLAN_PLAN_H
 #define ZB_RUNTIME_PLAN_PLAN_H
 
+#include "runtime/plan/file/derived.h"
 #include "zb/kernel.h"
 #include "zb/status.h"
-
-typedef enum zb_job_kind {
-#define ZB_JOB(ID, mnemonic, letter, class, flow, help) ZB_JOB_##ID,
-#include "zb/jobs.def"
-#undef ZB_JOB
-  ZB_JOB_KIND_COUNT
-} zb_job_kind;
-
-typedef enum zb_job_class { ZB_CLASS_COMPUTE, ZB_CLASS_TRANSFER, ZB_CLASS_HOST } zb_job_class;
-/* What happens to the parts of a job. */
-typedef enum zb_parts_flow { ZB_PARTS_NONE, ZB_PARTS_OUT, ZB_PARTS_IN, ZB_PARTS_BOTH } zb_parts_flow;
-
-const char *zb_job_mnemonic(zb_job_kind kind);
-/* The letter of timelines; 0: not drawn. */
-char zb_job_letter(zb_job_kind kind);
-zb_job_class zb_job_class_of(zb_job_kind kind);
-zb_parts_flow zb_job_flow(zb_job_kind kind);
-/* SUM, NORM, CLIP, UPDATE and RENEW: phases of the optimizer, once a step. */
-static inline bool zb_job_is_optimizer(zb_job_kind kind) { return kind >= ZB_JOB_SUM && kind <= ZB_JOB_RENEW; }
-static inline bool zb_job_is_compute(zb_job_kind kind) { return zb_job_class_of(kind) == ZB_CLASS_COMPUTE; }
-/* SEND and RECV: it posts one side of a message, and later jobs can wait for it. */
-static inline bool zb_job_is_post(zb_job_kind kind) {
-  return zb_job_class_of(kind) == ZB_CLASS_TRANSFER && zb_job_flow(kind) != ZB_PARTS_BOTH;
-}
-
-/* What a transfer carries. */
-typedef enum zb_payload {
-#define ZB_PAYLOAD(ID, letter, help) ZB_PAYLOAD_##ID,
-#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help)
-#include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
-  ZB_PAYLOAD_COUNT
-} zb_payload;
-char zb_payload_letter(zb_payload payload);
-/* ZB_PAYLOAD_COUNT: no payload has that letter. */
-zb_payload zb_payload_of(char letter);
-
-typedef enum zb_collective_kind {
-#define ZB_PAYLOAD(ID, letter, help)
-#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) ZB_COLLECTIVE_##ID,
-#include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
-  ZB_COLLECTIVE_COUNT
-} zb_collective_kind;
-const char *zb_collective_name(zb_collective_kind kind);
-bool zb_collective_adds(zb_collective_kind kind);
-bool zb_collective_gathers(zb_collective_kind kind);
-/* What an op (without "zb.") is over shards; ZB_COLLECTIVE_COUNT: each of them computes it alone. */
-zb_collective_kind zb_collective_of_op(const char *op);
-
-/* What of its training replicas have a part of each. */
-typedef enum zb_sharding {
-#define ZB_SHARDING(ID, name, scatters, each, parameters, help) ZB_SHARDING_##ID,
-#include "zb/shardings.def"
-#undef ZB_SHARDING
-  ZB_SHARDING_COUNT
-} zb_sharding;
-const char *zb_sharding_name(zb_sharding sharding);
-/* "none, optimizer, ..": all of them. */
-const char *zb_sharding_names(void);
-/* ZB_SHARDING_COUNT: none has that name. */
-zb_sharding zb_sharding_of(const char *name);
-/* What the row says: of sums of gradients a replica keeps its part alone; those of each micro-batch are summed; of
- * parameters it has its part alone. */
-bool zb_sharding_scatters(zb_sharding sharding);
-bool zb_sharding_sums_each(zb_sharding sharding);
-bool zb_sharding_of_parameters(zb_sharding sharding);
-
-/* What the ranks of a plan run: again and again, after the LOAD jobs. */
-typedef enum zb_plan_list { ZB_LIST_STEP, ZB_LIST_EVALUATION, ZB_LIST_COUNT } zb_plan_list;
 
 typedef struct zb_plan_slice {
   uint32_t begin, count;
@@ -169,9 +98,7 @@ typedef struct zb_plan_subprogram {
   uint64_t loss_offset;
   zb_plan_output_home *outputs; /* of an E: outputs of its micro-batch */
   int output_count;
-  int part_of; /* of an expanded plan: 1 + the subprogram of which it is a part; else 0; not in the file */
-  int places;  /* of an expanded plan: 1 + the first collective for which it copies own parts of parameters to where
-                  those of others come; else 0; not in the file */
+  zb_derived_subprogram derived;
 } zb_plan_subprogram;
 
 /* A range of the arena. */
@@ -199,22 +126,8 @@ typedef struct zb_plan_job {
 #include "runtime/plan/file/plan_columns.def"
 #undef ZB_JOB_COLUMN
 #undef ZB_JOB_SLICE
-  bool beside; /* of an expanded plan: it runs on the second clock of its rank (expand.h); not in the file */
+  zb_derived_job derived;
 } zb_plan_job;
-
-typedef enum zb_region_kind {
-  ZB_REGION_PARAMETERS,
-  ZB_REGION_BUFFERS,
-  ZB_REGION_STATE,
-  ZB_REGION_GRADIENTS,
-  ZB_REGION_CONSTANTS,
-  ZB_REGION_STEP,
-  ZB_REGION_SNAPSHOT,
-  ZB_REGION_SLOTS,
-  ZB_REGION_WORKSPACE,
-  ZB_REGION_COUNT
-} zb_region_kind;
-const char *zb_region_name(zb_region_kind kind);
 
 /* A tensor that lives in the arena for the whole run. In a plan of shards it may be cut: a shard then has a part of
  * each of `runs`, one behind the other, of which the dimension cut - 1 of the whole tensor consists. One run alone may
@@ -238,32 +151,14 @@ typedef struct zb_plan_tensor {
 
 typedef struct zb_plan_parameter {
   zb_plan_tensor tensor;
-  bool trained;   /* false: frozen, never updated, or a buffer */
-  bool buffer;    /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
-  bool owner;     /* this rank writes it to checkpoints (the lowest rank that holds it) */
-  bool owns_part; /* of a plan of all shards or replicas: the owner has what is cut of it (itself, its states) in parts,
-                     of which one is this rank's (zb_plan_saves_part); not in the file */
+  bool trained; /* false: frozen, never updated, or a buffer */
+  bool buffer;  /* the F of its stage reads it and writes it, micro-batch after micro-batch; on one rank */
+  bool owner;   /* this rank writes it to checkpoints (the lowest rank that holds it) */
+  zb_derived_parameter derived;
   int state_begin, state_count; /* its optimizer state in rank.states */
   int64_t gradient_offset; /* arena offset of the final sum over uses and micro-batches after UPDATE (not divided by M);
                               -1 if none */
 } zb_plan_parameter;
-
-typedef enum zb_setting_kind {
-#define ZB_SETTING(ID, name, values, of, help) ZB_SETTING_##ID,
-#include "zb/settings.def"
-  ZB_SETTING_COUNT
-} zb_setting_kind;
-
-/* What its row says. */
-typedef struct zb_setting_def {
-  const char *name;
-  int values;
-  bool of_parameter; /* one for each parameter that is trained; else one a run */
-} zb_setting_def;
-const zb_setting_def *zb_setting_find(zb_setting_kind kind);
-/* "w.update" is the setting "update" of the parameter "w", whose name is so long; "max_norm" is one of the run. False:
- * no setting is called so. */
-bool zb_setting_split(const char *text, zb_setting_kind *out_kind, size_t *out_length);
 
 /* Numbers that the session writes before each step, f64 after f64. */
 typedef struct zb_plan_setting {
@@ -350,8 +245,7 @@ typedef struct zb_plan_message {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/file/plan_columns.def"
 #undef ZB_MESSAGE_COLUMN
-  int32_t part_of;      /* 1 + the collective of which it carries a piece, in an expanded plan; else 0 */
-  uint64_t phase_bytes; /* of a piece that adds: what a rank sends in its phase, which is what it is timed by */
+  zb_derived_message derived;
 } zb_plan_message;
 
 /* A transfer with two or more members, once a step; each takes part by one job. members: ranks, rising. coordinate: 0,
@@ -377,8 +271,7 @@ typedef struct zb_plan_collective {
 #include "runtime/plan/file/plan_columns.def"
 #undef ZB_COLLECTIVE_COLUMN
 #undef ZB_COLLECTIVE_SLICE
-  uint32_t timed_members; /* of a plan of fewer replicas or shards than there are: how many its time is that of; 0: as
-                             many as it has; not in the file */
+  zb_derived_collective derived;
 } zb_plan_collective;
 
 typedef struct zb_plan_input {
@@ -413,11 +306,7 @@ typedef struct zb_plan {
   int shards;      /* of all ranks, which compute each micro-batch together; 0 and 1: there is one */
   int *shard_sums; /* [rank][2] how many all-reduces over shards its jobs make, and how many reduce-scatters and
                       all-gathers, of one phase: who reads only some ranks numbers them and their messages alike */
-  int shard_sum_count; /* 2 * rank_count; without shards 0 */
-  int shard_mesh; /* of a plan whose ranks are those of that many shards (zb_plan_shard); else 0; not in the file */
-  int mesh;  /* of a plan whose ranks are those of that many replicas (zb_plan_replicate); else 0; not in the file */
-  int parts; /* of such a plan with sharding: the parts of what replicas share, as many as there are replicas, of which
-                a proof looks at a few; else 0; not in the file */
+  int shard_sum_count;   /* 2 * rank_count; without shards 0 */
   int *stage_rank;       /* virtual stage -> rank; with a mesh: -> rank of a replica */
   zb_plan_input *inputs; /* in the order of arguments */
   int input_count;
@@ -433,11 +322,9 @@ typedef struct zb_plan {
   bool inference;                  /* it has no step, and its evaluation gives outputs alone, no loss */
   int evaluation_messages;         /* how many of the messages, at the end, are of an evaluation */
   int evaluation_collectives;      /* and how many of the collectives */
-  zb_plan_list list;               /* of a view: its list; not in the file */
   zb_plan_collective *collectives; /* rising in `before` */
   int collective_count;
-  const zb_plan_collective *carried; /* of an expanded plan: those that its messages carry, for part_of; else NULL */
-  uint64_t *pool_u64;                /* of the slices of collectives */
+  uint64_t *pool_u64; /* of the slices of collectives */
   uint32_t pool_u64_count;
   int64_t link_latency_ps; /* the cost model of a message: latency + bytes * ps_per_byte */
   double link_ps_per_byte;
@@ -453,6 +340,7 @@ typedef struct zb_plan {
   uint64_t digest;    /* of the file that it was read from; 0: of none. Equal for equal files */
   zb_plan_rank
       *ranks; /* rank_count, or fewer when read for some ranks only: ranks[i].job_count == 0 and jobs == NULL then */
+  zb_derived_plan derived;
   struct zb_plan_arena *arena; /* owns everything above */
 } zb_plan;
 
@@ -462,31 +350,6 @@ static inline uint32_t zb_collective_job_parts(const zb_plan_collective *collect
   if (collective->apart) return buffers + buffers / collective->members.count;
   return buffers + (zb_collective_adds(collective->kind) ? 1 : 0) + (collective->of_micro_batch ? buffers : 0);
 }
-/* Of an expanded plan: whether a message brings numbers of the norm to where CLIP reads them, for which a verdict
- * waits; those of a sum over replicas, which comes before, a step waits for. */
-static inline bool zb_plan_brings_norms(const zb_plan *plan, const zb_plan_message *message) {
-  const bool adds = message->part_of && plan->carried && zb_collective_adds(plan->carried[message->part_of - 1].kind);
-  return message->payload == ZB_PAYLOAD_NORMS && !adds;
-}
-/* Of an expanded plan: whether a message is a piece of a sum that runs beside the jobs. Such have channels of their own
- * between two ranks: which of them goes first is then said by the lists alone, not by when a rank comes to what. */
-static inline bool zb_plan_travels_beside(const zb_plan *plan, const zb_plan_message *message) {
-  return message->part_of && plan->carried && message->payload != ZB_PAYLOAD_SHARDS &&
-         zb_collective_adds(plan->carried[message->part_of - 1].kind);
-}
-/* What the cost model of messages counts: pieces of a sum that a rank sends at the same time share its link. */
-static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
-  return message->phase_bytes > message->bytes ? message->phase_bytes : message->bytes;
-}
-/* What a collective of shards of so many elements in all takes by the cost model: one phase or two, in each of which a
- * shard sends all pieces but its own over its link, the largest of which decides, and the jobs that post them, add, and
- * go on. */
-typedef struct zb_sum_costs {
-  int64_t latency_ps, wake_ps, job_ps;
-  double ps_per_byte;
-} zb_sum_costs;
-int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind, int64_t elements,
-                              int64_t element_bytes, int64_t shards);
 /* Bytes of the part of a trained parameter, or of its gradient, that each of `replicas` has where they share optimizer
  * state: elements / replicas, rounded up to whole elements and to the alignment of the arena. All parts together are
  * the memory of the tensor, which is longer than the tensor by what rounding adds; those bytes are 0. */
@@ -506,35 +369,16 @@ static inline uint64_t zb_plan_loss_bytes(const zb_plan *plan) { return (plan->w
 static inline int zb_plan_replicas(const zb_plan *plan) { return plan->replicas > 1 ? plan->replicas : 1; }
 /* How many shards of it compute together. */
 static inline int zb_plan_shards(const zb_plan *plan) { return plan->shards > 1 ? plan->shards : 1; }
-/* Where ranks are those of a mesh: replicas of a rank stand beside each other, and shards of a replica. */
-static inline int zb_plan_mesh(const zb_plan *plan) { return plan->mesh > 1 ? plan->mesh : 1; }
-static inline int zb_plan_shard_mesh(const zb_plan *plan) { return plan->shard_mesh > 1 ? plan->shard_mesh : 1; }
-static inline int zb_plan_rank_in_replica(const zb_plan *plan, int rank) {
-  return rank / zb_plan_shard_mesh(plan) / zb_plan_mesh(plan);
-}
-static inline int zb_plan_replica_of(const zb_plan *plan, int rank) {
-  return rank / zb_plan_shard_mesh(plan) % zb_plan_mesh(plan);
-}
-static inline int zb_plan_shard_of(const zb_plan *plan, int rank) { return rank % zb_plan_shard_mesh(plan); }
-/* What people are told of ranks that follow each other: "rank 3", "ranks 4 to 7"; of a mesh with coordinates on
- * pipeline, replicas and shards, as far as there are some, "rank 3 (pp1-dp1)". Returns text, of ZB_RANK_TEXT_BYTES. */
-enum { ZB_RANK_TEXT_BYTES = 144 };
-const char *zb_plan_ranks_text(int replicas, int shards, int first, int count, char *text);
-static inline const char *zb_plan_rank_text(const zb_plan *plan, int rank, char *text) {
-  return zb_plan_ranks_text(zb_plan_mesh(plan), zb_plan_shard_mesh(plan), rank, 1, text);
-}
-/* What a message is of: "micro-batch 3", "sum over ranks 0 to 1 (pp0-dp0 to pp0-dp1)", "gathering from 4 of ranks 0 to
- * 6", "accumulators". Returns text, of ZB_MESSAGE_TEXT_BYTES. */
-enum { ZB_MESSAGE_TEXT_BYTES = ZB_RANK_TEXT_BYTES + 48 };
-const char *zb_plan_message_text(const zb_plan *plan, int message, char *text);
-/* The micro-batches of a rank: so many, from its first on. */
-static inline int zb_plan_own_micro_batches(const zb_plan *plan) { return plan->micro_batches / zb_plan_mesh(plan); }
-static inline int zb_plan_first_micro_batch(const zb_plan *plan, int rank) {
-  return zb_plan_replica_of(plan, rank) * zb_plan_own_micro_batches(plan);
+/* Whether it was made of another plan (runtime/plan/mesh), so that no file can have it. */
+static inline bool zb_plan_is_derived(const zb_plan *plan) {
+  const zb_derived_plan *it = &plan->derived;
+  return it->list != ZB_LIST_STEP || it->mesh || it->shard_mesh || it->parts || it->carried;
 }
 
 /* An empty plan; NULL when out of memory. */
 zb_plan *zb_plan_create(void) ZB_MUST_USE;
+/* A plan in memory of its own that has all that `plan` has, and borrows it; NULL when out of memory. */
+zb_plan *zb_plan_create_like(const zb_plan *plan) ZB_MUST_USE;
 void zb_plan_destroy(zb_plan *plan);
 /* Memory that lives as long as the plan, zeroed; NULL when out of memory. */
 void *zb_plan_alloc(zb_plan *plan, size_t bytes) ZB_MUST_USE;
@@ -559,133 +403,11 @@ zb_status zb_plan_read_memory(const void *bytes, size_t byte_count, const char *
 /* Calls write(context, text, bytes) with the plan as text, deterministic and diffable. */
 typedef void (*zb_write)(void *context, const char *text, size_t bytes);
 void zb_plan_print(const zb_plan *plan, zb_write write, void *context);
-/* The jobs of all ranks of a step, or of an inference, as one JSON object in one call of `write` (README.md). */
-zb_status zb_plan_print_jobs(const zb_plan *plan, zb_write write, void *context) ZB_MUST_USE;
-
 /* Marks the messages that cross, by where the VERDICTs of the ranks stand: who makes a plan calls it last. MEMORY. */
 zb_status zb_plan_mark_crossing(zb_plan *plan) ZB_MUST_USE;
 /* What the SNAPSHOT of a rank takes, and what restoring it takes; 0: there is none. */
 int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank);
 
-/* Carries collectives by messages: *out is the same plan without collectives, each job of one replaced by SEND, RECV
- * and ADD. It borrows what did not change, so `plan` must outlive it. Where there are none *out is NULL. Executors see
- * only such plans; proof and simulator expand by themselves. The order of sums and the numbers of messages are
- * functions of the plan alone. MEMORY. */
-zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) ZB_MUST_USE;
-/* The same for an owner: *plan is replaced by the expanded plan, which takes its memory. */
-zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
-/* The plan of all replicas together, as an ordinary plan: rank r of replica c is rank r * replicas + c, its
- * micro-batches are those from c * micro_batches on, and collectives over replicas list their members. Values that are
- * in the file once have one owner, of replica 0. It borrows what did not change, so `plan` must outlive it. Where there
- * are no replicas *out is NULL. `replicas`: so many of them, 2 or more, whose sums take as long as those of all; 0:
- * those of the plan. What ranks do is a function of the plan and their replica alone. MEMORY. */
-zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB_MUST_USE;
-/* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
-zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
-/* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
- * its rank on its parts; a job whose subprogram has collectives of shards (all_reduce) becomes several, up to each and
- * behind it, with a collective between them. Shard 0 reports what is of a micro-batch. Replicas come before. It borrows
- * what did not change, so `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas`
- * above. What ranks do is a function of the plan and their shard alone. MEMORY. */
-zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) ZB_MUST_USE;
-/* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
-zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
-/* Sets shard_sums of a plan that has all its ranks. MEMORY. */
-zb_status zb_plan_count_shard_sums(zb_plan *plan) ZB_MUST_USE;
-/* The tensor as no shard has it: what files hold. */
-zb_shape zb_plan_whole_shape(const zb_plan_tensor *tensor);
-/* Its shape with the parts of all replicas, of one shard. */
-zb_shape zb_plan_shape_of_replicas(const zb_plan_tensor *tensor);
-/* Whether a rank has a part of it: of a shard, of a replica, or of both. */
-static inline bool zb_plan_in_parts(const zb_plan_tensor *tensor) { return tensor->cut > 0 || tensor->flat; }
-/* How it is cut, as zb-shard says it: "1:128,128" is dimension 1, which consists of two runs; "flat:8,5" a tensor of 8
- * x 5 elements, of which replicas have parts; "1:128,128;flat:8,64" what a shard of four has, in parts of replicas;
- * NULL: it is not. INVALID for another text. */
-zb_status zb_plan_set_cut(zb_plan *plan, zb_plan_tensor *tensor, const char *text) ZB_MUST_USE;
-/* FNV-1a of name and whole shape. */
-uint64_t zb_plan_tensor_hash(const zb_plan_tensor *tensor);
-/* Which part a rank has of what is cut: that of one of so many shards, and of its replica. */
-typedef struct zb_plan_place {
-  int shards, shard, replica;
-} zb_plan_place;
-static inline zb_plan_place zb_plan_place_of(const zb_plan *plan, int rank) {
-  return (zb_plan_place){zb_plan_shard_mesh(plan), zb_plan_shard_of(plan, rank), zb_plan_replica_of(plan, rank)};
-}
-/* Whether the part of a rank of the owner goes to checkpoints: of what all shards, or all replicas, have alike one
- * does.
- */
-static inline bool zb_plan_saves_part(const zb_plan_tensor *tensor, zb_plan_place place) {
-  return zb_plan_in_parts(tensor) && (tensor->cut || place.shard == 0) && (tensor->flat || place.replica == 0);
-}
-/* Copies between the tensor as a whole and the part of a rank, elements of so many bytes: from the whole to the part,
- * where elements that mean nothing become zeros, or the other way. */
-typedef enum zb_part_way { ZB_WHOLE_TO_PART, ZB_PART_TO_WHOLE } zb_part_way;
-void zb_plan_copy_part(const zb_plan_tensor *tensor, zb_plan_place place, size_t element_bytes, zb_part_way way,
-                       const void *from, void *to);
-
-/* A plan of one list alone: *out has its jobs (of a step after those of LOAD), its subprograms, messages and regions,
- * and no evaluation beside it. So what proves, simulates or draws a plan needs to know one list only. It borrows what
- * did not change, so `plan` must outlive it. list EVALUATION: of a plan that evaluates. MEMORY. */
-zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) ZB_MUST_USE;
-
-/* Proves the plan right, sharing no code with the scheduler: runtime/plan/proof/README.md lists the rules
- * (complete, dataflow: every read after its write, homes of live values never overlap, messages match, same order per
- * channel, no deadlock with zero buffering, W once, the optimizer after its W, memory inside the arena and its
- * regions), for a step and for an evaluation. INVALID names rank, job and rule. */
-zb_status zb_plan_verify(const zb_plan *plan) ZB_MUST_USE;
-
 /* Whether work on the plan is worth threads of its own: it has some 10,000 jobs. */
 bool zb_plan_is_long(const zb_plan *plan);
-/* The same proof beside what the caller does meanwhile, of a long plan on a thread of its own: until the end nobody may
- * change the plan. NULL: out of memory, and nothing began. */
-typedef struct zb_plan_proof zb_plan_proof;
-zb_plan_proof *zb_plan_proof_begin(const zb_plan *plan) ZB_MUST_USE;
-/* Waits for it and gives what zb_plan_verify gives; NULL: nothing began, and there is nothing to say. */
-zb_status zb_plan_proof_end(zb_plan_proof *proof) ZB_MUST_USE;
-
-/* What the simulator found for one job: start and end in ps from the start of the step. */
-typedef struct zb_plan_times {
-  int64_t start_ps, end_ps;
-} zb_plan_times;
-
-typedef struct zb_plan_rank_result {
-  int64_t start_ps, end_ps; /* of its first and last compute job */
-  int64_t waiting_ps;       /* for messages, and after its end for the last rank */
-  int64_t busy_ps, f_ps, b_ps, w_ps, opt_ps;
-  int64_t exposed_ps;  /* from the end of its last F, B or W until the sums of gradients on its second clock are
-                          complete; 0:  before */
-  uint64_t peak_bytes; /* highest arena use at any time: fixed regions + live slots + workspace of the running job */
-} zb_plan_rank_result;
-
-typedef struct zb_plan_simulation {
-  int64_t step_ps; /* barrier: the last rank's end, and plan.step_ps */
-  double bubble_barrier,
-      bubble_stage; /* shares of compute time F, B, W and optimizer, mean over ranks: ARCHITECTURE.md */
-  zb_plan_rank_result *ranks;
-  zb_plan_times **jobs; /* [rank][job]; for SEND and RECV: from posted to complete */
-  int rank_count;
-} zb_plan_simulation;
-
-/* Runs a step of the plan, or the list of a view, on a virtual clock with the times of its subprograms and links. A
- * plan that cannot finish gives TIMEOUT with who waits for what. Release with zb_plan_simulation_free. */
-zb_status zb_plan_simulate(const zb_plan *plan, zb_plan_simulation *out) ZB_MUST_USE;
-void zb_plan_simulation_free(zb_plan_simulation *simulation);
-
-/* Where steps follow each other without a barrier: a rank begins a step when what it posted in the one before is
- * complete, but no more than this many steps are begun and not done on all ranks. */
-enum { ZB_STEPS_IN_FLIGHT = 4 };
-
-/* What a step takes then, in the long run. */
-typedef struct zb_plan_period {
-  int64_t cycle_ps; /* `steps` steps take that long: the period is exactly their ratio */
-  int steps;
-  bool exact; /* from `after` steps on every rank does the same `cycle_ps` later; else: an average of many steps */
-  int after;
-  double bubble; /* as in zb_plan_simulation */
-} zb_plan_period;
-
-/* Runs steps of the plan until they repeat. step_ps of the plan, which a barrier takes, is not in it. As
- * zb_plan_simulate. O(steps * jobs), within a fixed number of jobs in all. */
-zb_status zb_plan_find_period(const zb_plan *plan, zb_plan_period *out) ZB_MUST_USE;
-
 #endif

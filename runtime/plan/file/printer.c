@@ -16,6 +16,7 @@
 #include "runtime/base/text.h"
 #include "runtime/plan/file/check.h"
 #include "runtime/plan/file/plan.h"
+#include "runtime/plan/file/tensors.h"
 
 typedef struct printer {
   zb_write write;

@@ -2,7 +2,7 @@
  *
  * Tests: test/runtime/plan/compiled/shards_plan_test.c, test/runtime/plan/compiled/sharding_test.c,
  * test/runtime/plan/compiled/mesh_sharding_test.c */
-#include "runtime/plan/file/plan.h"
+#include "runtime/plan/file/tensors.h"
 
 #include "runtime/base/digest.h"
 

@@ -10,6 +10,7 @@
 
 #include "plan.pb-c.h"
 #include "runtime/base/arena.h"
+#include "runtime/base/assert.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
 #include "runtime/base/map.h"
@@ -272,6 +273,7 @@ zb_status zb_plan_write(const zb_plan *plan, const char *path) {
   zb_status status = NULL;
   zb_text file;
   ZB_TRY(zb_plan_check(plan)); /* a file that no reader takes is not written */
+  ZB_ASSERT(!zb_plan_is_derived(plan));
   const int count = plan->rank_count + 1;
   const size_t table_bytes = ZB_PLAN_START_BYTES + (size_t)count * ZB_PLAN_ENTRY_BYTES + ZB_PLAN_TRAILER_BYTES;
   packing all = {.plan = plan, .sections = zb_alloc((size_t)count * sizeof *all.sections)};

@@ -10,6 +10,8 @@
 #include "runtime/base/assert.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 /* ---- Messages ---- */
 
@@ -53,7 +55,7 @@ static bool is_sent(const zb_plan *plan, const zb_plan_collective *collective, p
 }
 
 static int timed_members(const zb_plan_collective *collective) {
-  return collective->timed_members ? (int)collective->timed_members : member_count(collective);
+  return collective->derived.timed_members ? (int)collective->derived.timed_members : member_count(collective);
 }
 
 static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
@@ -64,33 +66,33 @@ static zb_plan_message message_of(const zb_plan *plan, int index, piece it) {
                              .destination_stage = -1,
                              .micro_batch = -1,
                              .payload = collective->payload,
-                             .part_of = index + 1};
+                             .derived.part_of = index + 1};
   if (!zb_collective_adds(collective->kind)) {
     const uint32_t first = zb_collective_first_part(plan, collective, it.source);
     message.part_count = (int32_t)zb_collective_part_count(plan, collective, it.source);
     for (uint32_t p = 0; p < (uint32_t)message.part_count; ++p) {
       message.bytes += zb_collective_size(plan, collective, first + p);
       /* to all others at once; of what is gathered apart the last member may stand for several, the first never does */
-      message.phase_bytes += zb_collective_size(plan, collective, collective->apart ? p : first + p);
+      message.derived.phase_bytes += zb_collective_size(plan, collective, collective->apart ? p : first + p);
     }
     const bool shares_link = collective->payload == ZB_PAYLOAD_PARAMETERS || collective->payload == ZB_PAYLOAD_SHARDS ||
                              collective->payload == ZB_PAYLOAD_BUFFERS;
     const uint64_t timed = (uint64_t)timed_members(collective);
     /* all parts of shards together are as large, however few of them are there */
     if (collective->payload == ZB_PAYLOAD_SHARDS)
-      message.phase_bytes = message.phase_bytes * collective->members.count / timed;
-    message.phase_bytes *= shares_link ? timed - 1 : 0;
+      message.derived.phase_bytes = message.derived.phase_bytes * collective->members.count / timed;
+    message.derived.phase_bytes *= shares_link ? timed - 1 : 0;
     return message;
   }
   message.part_count = (int32_t)collective->sizes.count;
   zb_plan_collective timed = *collective;
-  if (timed.timed_members && !collective->of_parts) timed.members.count = timed.timed_members;
+  if (timed.derived.timed_members && !collective->of_parts) timed.members.count = timed.derived.timed_members;
   for (uint32_t b = 0; b < collective->sizes.count; ++b) {
     message.bytes += zb_collective_shard(plan, collective, b, it.adds ? it.destination : it.source).bytes;
     /* the last shard is never smaller than others; parts are equal, however many members there are */
-    message.phase_bytes += zb_collective_shard(plan, &timed, b, member_count(&timed) - 1).bytes;
+    message.derived.phase_bytes += zb_collective_shard(plan, &timed, b, member_count(&timed) - 1).bytes;
   }
-  message.phase_bytes *= (uint64_t)timed_members(collective) - 1;
+  message.derived.phase_bytes *= (uint64_t)timed_members(collective) - 1;
   return message;
 }
 
@@ -196,7 +198,7 @@ static void add_posts(expansion *it, const zb_plan_job *job, int member, bool ad
                                                           .input = -1,
                                                           .parts = parts_of(it, job, about, sends, number - 1),
                                                           .waits = waits,
-                                                          .beside = runs_beside(collective)};
+                                                          .derived.beside = runs_beside(collective)};
   }
 }
 
@@ -375,7 +377,7 @@ static void add_run(expansion *it, const made_of_list *made, zb_plan_slice waits
                     .input = -1,
                     .bases = {made->bases, (uint32_t)rank->subprograms[made->subprogram].base_count},
                     .waits = waits,
-                    .beside = beside};
+                    .derived.beside = beside};
 }
 
 /* The subprogram ADD of a job. */
@@ -431,7 +433,7 @@ static void make_own_parts(expansion *it, const zb_plan_job *job, int member, zb
   const zb_plan_range *to = it->rank->pool_ranges + job->parts.begin, *from = to + collective->sizes.count;
   zb_plan_subprogram *made = begin_add(it, "PLACE", job, 1, count);
   if (!made) return;
-  made->places = job->collective;
+  made->derived.places = job->collective;
   name_base(made, 0, "gathered", frame);
   for (uint32_t p = 0; p < count; ++p) {
     const int64_t elements = (int64_t)(from[p].bytes / sizeof(float)),
@@ -629,7 +631,7 @@ static void add_part(expansion *it, const zb_plan_job *job, int begin, int end, 
   part->time_ps = from_ps - to_ps;
   part->first_ps = 0;
   part->key = 0;
-  part->part_of = job->subprogram + 1;
+  part->derived.part_of = job->subprogram + 1;
   part->flops = part->product_flops = 0;
   for (int i = begin; i < end; ++i) {
     part->flops += whole->instructions[i].flops;
@@ -735,19 +737,24 @@ static zb_status expand_messages(const zb_plan *from, zb_plan *to, int *first_me
   return NULL;
 }
 
+/* Whether no job of a rank is of a collective any more, and each posts a message that there is. */
+static bool is_carried(const zb_plan *plan, const zb_plan_rank *rank) {
+  for (int i = 0; i < rank->job_count; ++i)
+    if (rank->jobs[i].collective || rank->jobs[i].message >= plan->message_count) return false;
+  return true;
+}
+
 zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   zb_status status = NULL;
   *out = NULL;
-  if (plan->collective_count == 0 && plan->sum_groups < 2) return NULL;
+  if (zb_plan_is_expanded(plan)) return NULL;
+  ZB_ASSERT(!plan->derived.carried); /* else its pieces would be of another plan */
   int *first_message = zb_alloc(((size_t)plan->collective_count + 1) * sizeof *first_message);
   int *new_message = zb_alloc(((size_t)plan->message_count + 1) * sizeof *new_message);
-  zb_plan *to = zb_plan_create();
+  zb_plan *to = zb_plan_create_like(plan);
   expansion it = {.last_ready = zb_alloc(((size_t)plan->pool_u64_count + 1) * sizeof *it.last_ready)};
   if (!first_message || !new_message || !it.last_ready || !to) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
-  struct zb_plan_arena *memory = to->arena;
-  *to = *plan;
-  to->arena = memory;
-  to->carried = plan->collectives;
+  to->derived.carried = plan->collectives;
   to->collectives = NULL;
   to->collective_count = to->evaluation_collectives = 0;
   to->sum_groups = 0;
@@ -757,6 +764,8 @@ zb_status zb_plan_expand(const zb_plan *plan, zb_plan **out) {
   it.from = plan, it.to = to, it.first_message = first_message, it.new_message = new_message;
   for (int r = 0; r < plan->rank_count; ++r)
     ZB_TRY_GOTO(expand_rank(&it, r));
+  for (int r = 0; r < plan->rank_count; ++r)
+    ZB_ASSERT(is_carried(to, &to->ranks[r]));
   *out = to;
   to = NULL;
 

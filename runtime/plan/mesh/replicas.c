@@ -20,6 +20,7 @@
 
 #include "runtime/base/assert.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/mesh/mesh.h"
 
 typedef struct replication {
   const zb_plan *from;
@@ -89,7 +90,7 @@ static void add_collective(replication *it, const zb_plan_collective *from, int 
   const uint32_t count = from->coordinate ? (uint32_t)it->replicas : from->members.count;
   *collective = *from;
   collective->coordinate = 0;
-  if (from->coordinate) collective->timed_members = (uint32_t)it->from->replicas;
+  if (from->coordinate) collective->derived.timed_members = (uint32_t)it->from->replicas;
   collective->before = from->before * it->replicas;
   collective->members = (zb_plan_slice){to->pool_u64_count, count};
   for (uint32_t m = 0; m < count; ++m) {
@@ -138,7 +139,7 @@ static zb_status disown_parameters(zb_plan *to, zb_plan_rank *rank, int replica)
   if (!parameters) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->parameter_count; ++i) {
     parameters[i] = rank->parameters[i];
-    parameters[i].owns_part = parameters[i].owner;
+    parameters[i].derived.owns_part = parameters[i].owner;
     parameters[i].owner &= replica == 0;
   }
   rank->parameters = parameters;
@@ -309,17 +310,15 @@ zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) {
   zb_status status = NULL;
   *out = NULL;
   if (zb_plan_replicas(plan) == 1) return NULL;
-  replication it = {.from = plan, .to = zb_plan_create(), .replicas = replicas ? replicas : plan->replicas};
+  ZB_ASSERT(!plan->derived.mesh && !plan->derived.shard_mesh); /* replicas come first */
+  replication it = {.from = plan, .to = zb_plan_create_like(plan), .replicas = replicas ? replicas : plan->replicas};
   if (!it.to) return ZB_OUT_OF_MEMORY();
   if ((int64_t)plan->rank_count * it.replicas > INT32_MAX || (int64_t)plan->micro_batches * it.replicas > INT32_MAX)
     ZB_TRY_GOTO(ZB_ERROR(INVALID, "%d replicas of %d ranks and %d micro-batches are more than 2^31", it.replicas,
                          plan->rank_count, plan->micro_batches));
-  struct zb_plan_arena *memory = it.to->arena;
-  *it.to = *plan;
-  it.to->arena = memory;
   it.to->replicas = 1;
-  it.to->mesh = it.replicas;
-  it.to->parts = plan->sharding != ZB_SHARDING_NONE ? plan->replicas : 0;
+  it.to->derived.mesh = it.replicas;
+  it.to->derived.parts = plan->sharding != ZB_SHARDING_NONE ? plan->replicas : 0;
   it.to->rank_count = plan->rank_count * it.replicas;
   it.to->micro_batches = plan->micro_batches * it.replicas;
   it.to->ranks = zb_plan_alloc(it.to, (size_t)it.to->rank_count * sizeof *it.to->ranks);

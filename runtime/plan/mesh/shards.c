@@ -18,7 +18,9 @@
  *
  * Tests: test/runtime/plan/compiled/shards_plan_test.c, test/e2e/shards.py. */
 #include "runtime/plan/file/check.h"
+#include "runtime/base/assert.h"
 #include "runtime/plan/mesh/expand.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -154,7 +156,7 @@ static void add_sum(sharding *it, int rank, zb_collective_kind kind, const zb_pl
                                      .dtype = instruction ? instruction->outputs[0].dtype : ZB_F32,
                                      .before = to->message_count,
                                      .greatest = greatest,
-                                     .timed_members = (uint32_t)it->from->shards,
+                                     .derived.timed_members = (uint32_t)it->from->shards,
                                      .members = {to->pool_u64_count, (uint32_t)it->shards}};
   for (int c = 0; c < it->shards; ++c)
     to->pool_u64[to->pool_u64_count++] = (uint64_t)rank_at(it, rank, c);
@@ -417,7 +419,7 @@ static zb_status shard_parameters(sharding *it, zb_plan_rank *rank, int shard) {
       copy_with_room(it->to, rank->parameters, (size_t)rank->parameter_count, 0, sizeof *parameters);
   if (!parameters) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->parameter_count; ++i) {
-    parameters[i].owns_part |= parameters[i].owner;
+    parameters[i].derived.owns_part |= parameters[i].owner;
     parameters[i].owner &= shard == 0;
   }
   rank->parameters = parameters;
@@ -503,15 +505,13 @@ zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) {
   zb_status status = NULL;
   *out = NULL;
   if (zb_plan_shards(plan) == 1) return NULL;
-  sharding it = {.from = plan, .to = zb_plan_create(), .shards = shards ? shards : plan->shards};
+  ZB_ASSERT(zb_plan_replicas(plan) == 1 && !plan->derived.shard_mesh && !plan->derived.carried); /* behind replicas */
+  sharding it = {.from = plan, .to = zb_plan_create_like(plan), .shards = shards ? shards : plan->shards};
   if (!it.to) return ZB_OUT_OF_MEMORY();
   if ((int64_t)plan->rank_count * it.shards > INT32_MAX)
     ZB_TRY_GOTO(ZB_ERROR(INVALID, "%d shards of %d ranks are more than 2^31", it.shards, plan->rank_count));
-  struct zb_plan_arena *memory = it.to->arena;
-  *it.to = *plan;
-  it.to->arena = memory;
   it.to->shards = 1;
-  it.to->shard_mesh = it.shards;
+  it.to->derived.shard_mesh = it.shards;
   it.to->shard_sum_count = 0;
   it.to->rank_count = plan->rank_count * it.shards;
   it.to->ranks = zb_plan_alloc(it.to, (size_t)it.to->rank_count * sizeof *it.to->ranks);

@@ -1,5 +1,7 @@
 /* Plans of one list alone: zb_plan_view of runtime/plan/file/plan.h. Tests: test/runtime/plan/mesh/view_test.c. */
-#include "runtime/plan/file/plan.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/base/assert.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <string.h>
 
@@ -15,7 +17,7 @@ static zb_status take_subprograms(zb_plan *view, const zb_plan_rank *from, zb_pl
   if (!rank->subprograms) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < from->subprogram_count; ++i) {
     place[i] = rank->subprogram_count;
-    if (zb_plan_list_of(&from->subprograms[i]) == view->list)
+    if (zb_plan_list_of(&from->subprograms[i]) == view->derived.list)
       rank->subprograms[rank->subprogram_count++] = from->subprograms[i];
   }
   return NULL;
@@ -32,7 +34,8 @@ static void take_waits(const zb_plan_rank *from, zb_plan_rank *rank, zb_plan_job
 /* LOAD jobs go with the step. */
 static zb_status take_jobs(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, const int *place,
                            view_begin first) {
-  const int begin = view->list == ZB_LIST_STEP ? 0 : zb_plan_step_end(from), end = zb_plan_list_end(from, view->list);
+  const int begin = view->derived.list == ZB_LIST_STEP ? 0 : zb_plan_step_end(from),
+            end = zb_plan_list_end(from, view->derived.list);
   size_t waits = 0;
   for (int i = begin; i < end; ++i)
     waits += from->jobs[i].waits.count;
@@ -49,12 +52,12 @@ static zb_status take_jobs(zb_plan *view, const zb_plan_rank *from, zb_plan_rank
     if (job->collective > 0) job->collective -= first.collective;
     take_waits(from, rank, job, begin);
   }
-  if (view->list != ZB_LIST_STEP) rank->load_count = 0;
+  if (view->derived.list != ZB_LIST_STEP) rank->load_count = 0;
   return NULL;
 }
 
 static zb_status take_rank(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, view_begin first) {
-  *rank = zb_plan_rank_in(from, view->list);
+  *rank = zb_plan_rank_in(from, view->derived.list);
   if (!from->jobs) return NULL; /* not read */
   int *place = zb_alloc((size_t)from->subprogram_count * sizeof *place);
   if (!place) return ZB_OUT_OF_MEMORY();
@@ -68,9 +71,10 @@ static zb_status take_rank(zb_plan *view, const zb_plan_rank *from, zb_plan_rank
 
 static zb_status take_collectives(const zb_plan *plan, zb_plan *view, view_begin first) {
   const bool mixed = zb_plan_shard_mesh(plan) > 1;
-  view->collective_count = mixed                              ? plan->collective_count
-                           : view->list == ZB_LIST_EVALUATION ? plan->evaluation_collectives
-                                                              : plan->collective_count - plan->evaluation_collectives;
+  view->collective_count = mixed ? plan->collective_count
+                           : view->derived.list == ZB_LIST_EVALUATION
+                               ? plan->evaluation_collectives
+                               : plan->collective_count - plan->evaluation_collectives;
   view->collectives = zb_plan_alloc(view, ((size_t)view->collective_count + 1) * sizeof *view->collectives);
   if (!view->collectives) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < view->collective_count; ++i) {
@@ -83,7 +87,8 @@ static zb_status take_collectives(const zb_plan *plan, zb_plan *view, view_begin
 zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
   zb_status status = NULL;
   *out = NULL;
-  zb_plan *view = zb_plan_create();
+  ZB_ASSERT(plan->derived.list == ZB_LIST_STEP && (plan->evaluates || list == ZB_LIST_STEP));
+  zb_plan *view = zb_plan_create_like(plan);
   if (!view) return ZB_OUT_OF_MEMORY();
   /* Of all shards, sums over them of both lists stand behind whatever else there is: a view has those of the other. */
   const bool mixed = zb_plan_shard_mesh(plan) > 1;
@@ -91,10 +96,7 @@ zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) {
   view_begin first = {0, 0};
   if (list == ZB_LIST_EVALUATION && !mixed)
     first = (view_begin){of_step, plan->collective_count - plan->evaluation_collectives};
-  struct zb_plan_arena *memory = view->arena;
-  *view = *plan;
-  view->arena = memory;
-  view->list = list;
+  view->derived.list = list;
   view->evaluates = false;
   view->evaluation_messages = view->evaluation_collectives = 0;
   if (first.message) view->messages = plan->messages + first.message;

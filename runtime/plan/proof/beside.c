@@ -45,7 +45,8 @@ static void note_sends(beside *it, const zb_plan_job *job) {
   for (uint32_t w = 0; w < job->waits.count; ++w) {
     const uint32_t at = it->rank->pool_u32[job->waits.begin + w];
     const zb_plan_job *post = &it->rank->jobs[at];
-    for (uint32_t p = 0; p < post->parts.count && !post->beside && post->kind == ZB_JOB_SEND && !it->waited[at]; ++p) {
+    for (uint32_t p = 0; p < post->parts.count && !post->derived.beside && post->kind == ZB_JOB_SEND && !it->waited[at];
+         ++p) {
       const zb_plan_range part = it->rank->pool_ranges[post->parts.begin + p];
       if (part.bytes > 0) zb_intervals_assign(&it->sent, part.offset, part.offset + part.bytes, (int32_t)at);
     }
@@ -100,8 +101,8 @@ static void wait_for(beside *it, const zb_plan_job *job) {
     const zb_plan_job *post = &it->rank->jobs[at];
     if (it->waited[at]) continue;
     it->waited[at] = true;
-    const int collective = it->plan->messages[post->message].part_of - 1;
-    if (!post->beside)
+    const int collective = it->plan->messages[post->message].derived.part_of - 1;
+    if (!post->derived.beside)
       forget(&it->sent, (int)at);
     else if (--it->open[collective] == 0)
       finish(it, collective);
@@ -149,13 +150,13 @@ static zb_status verify_job(const beside *it, int index) {
 /* The collective of a job on the second clock: of an ADD that whose posts it waits for first. */
 static int collective_of(const beside *it, const zb_plan_job *job) {
   if (job->message < 0) job = &it->rank->jobs[it->rank->pool_u32[job->waits.begin]];
-  return it->plan->messages[job->message].part_of - 1;
+  return it->plan->messages[job->message].derived.part_of - 1;
 }
 
 static zb_status verify_jobs(beside *it) {
   for (int i = 0; i < it->rank->job_count; ++i) {
     const zb_plan_job *job = &it->rank->jobs[i];
-    if (job->beside) {
+    if (job->derived.beside) {
       begin(it, job, collective_of(it, job));
     } else {
       wait_for(it, job);
@@ -172,8 +173,8 @@ zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *acces
   int collectives = 0;
   for (int i = 0; i < program->job_count; ++i) {
     const zb_plan_job *job = &program->jobs[i];
-    if (job->beside && job->message >= 0 && plan->messages[job->message].part_of > collectives)
-      collectives = plan->messages[job->message].part_of;
+    if (job->derived.beside && job->message >= 0 && plan->messages[job->message].derived.part_of > collectives)
+      collectives = plan->messages[job->message].derived.part_of;
   }
   if (collectives == 0) return NULL;
   it.open = zb_alloc((size_t)collectives * sizeof *it.open);

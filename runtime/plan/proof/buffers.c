@@ -7,6 +7,7 @@
  * Tests: test/runtime/plan/proof/verifier_test.c
  */
 #include "runtime/plan/proof/rules.h"
+#include "runtime/plan/file/ranks.h"
 
 /* The index of the only subprogram that writes the bytes; -1: none does, -2: several do. */
 static int find_writer(const zb_plan_rank *rank, const zb_access *accesses, uint64_t begin, uint64_t end) {

@@ -225,9 +225,9 @@ cleanup:
 /* The first subprogram that is the same part of a W, which is cut for several micro-batches; else the one itself. */
 static int32_t same_part(const zb_plan_rank *rank, int32_t subprogram) {
   const zb_plan_subprogram *part = &rank->subprograms[subprogram];
-  for (int32_t i = part->part_of; part->part_of && i < subprogram; ++i) {
+  for (int32_t i = part->derived.part_of; part->derived.part_of && i < subprogram; ++i) {
     const zb_plan_subprogram *other = &rank->subprograms[i];
-    if (other->part_of == part->part_of && other->instructions == part->instructions &&
+    if (other->derived.part_of == part->derived.part_of && other->instructions == part->instructions &&
         other->instruction_count == part->instruction_count)
       return i;
   }

@@ -171,7 +171,7 @@ static summed buffer_of(const zb_plan *plan, int index, int member, const zb_pla
   if (collective->of_micro_batch) return (summed){buffer, buffer, true};
   zb_plan_range shard = zb_collective_shard(plan, collective, number, member);
   shard.offset += buffer.offset;
-  if (collective->of_parts) buffer.bytes = (uint64_t)plan->parts * shard.bytes; /* a few replicas are proven */
+  if (collective->of_parts) buffer.bytes = (uint64_t)plan->derived.parts * shard.bytes; /* a few replicas are proven */
   return (summed){buffer, zb_collective_gathers(collective->kind) ? buffer : shard, false};
 }
 

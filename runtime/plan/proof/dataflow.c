@@ -29,6 +29,7 @@
 #include "runtime/base/assert.h"
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/file/ranks.h"
 
 /* The source of what a subprogram writes through its base number base + 1. */
 static uint64_t source_of_base(int32_t subprogram, uint32_t base) { return mix(mix(1, (uint64_t)subprogram), base); }
@@ -189,7 +190,7 @@ static zb_status run_base_writes(dataflow *it, int index, uint32_t i) {
   const zb_plan_job *job = &it->rank->jobs[index];
   const zb_intervals *writes = &it->accesses[job->subprogram].writes[i + 1];
   if (writes->count == 0) return NULL;
-  const bool places = it->rank->subprograms[job->subprogram].places > 0;
+  const bool places = it->rank->subprograms[job->subprogram].derived.places > 0;
   uint32_t id = it->first_id[job->subprogram] + i;
   use by = {.job = index,
             .wrote = places ? ANY_MICRO_BATCH : job->micro_batch,
@@ -248,8 +249,8 @@ static bool is_whole_sum(const zb_plan_rank *rank, zb_plan_range part) {
 
 /* Whether the message carries shards of a buffer that is added up: it replaces them, and expand.c made it. */
 static bool part_of_sum(const dataflow *it, int index) {
-  const int32_t collective = it->plan->messages[it->rank->jobs[index].message].part_of;
-  return collective > 0 && it->plan->carried && zb_collective_adds(it->plan->carried[collective - 1].kind);
+  const zb_plan_collective *of = zb_plan_carried(it->plan, &it->plan->messages[it->rank->jobs[index].message]);
+  return of && zb_collective_adds(of->kind);
 }
 
 /* From its post on a message has its bytes; several may send the same. */
@@ -372,7 +373,7 @@ static zb_status run_compute(dataflow *it, int index) {
     ZB_TRY(use_fixed(it, index, &it->accesses[job->subprogram].writes[0], true));
   }
   if (it->first_run[job->subprogram] == NOBODY) it->first_run[job->subprogram] = index;
-  if (!it->rank->subprograms[job->subprogram].places) return NULL;
+  if (!it->rank->subprograms[job->subprogram].derived.places) return NULL;
   it->placed = job->subprogram;
   it->placed_for = 0;
   return NULL;
@@ -380,9 +381,10 @@ static zb_status run_compute(dataflow *it, int index) {
 
 /* The first gather that is posted behind a copy of own parts is that which they are for. */
 static void note_gather(dataflow *it, const zb_plan_message *message) {
-  if (it->placed == NOBODY || it->placed_for || !message->part_of || !it->plan->carried) return;
-  const zb_plan_collective *of = &it->plan->carried[it->rank->subprograms[it->placed].places - 1];
-  if (zb_collective_is_alike(it->plan, of, &it->plan->carried[message->part_of - 1])) it->placed_for = message->part_of;
+  const zb_plan_collective *carried = zb_plan_carried(it->plan, message);
+  if (it->placed == NOBODY || it->placed_for || !carried) return;
+  const zb_plan_collective *of = &it->plan->derived.carried[it->rank->subprograms[it->placed].derived.places - 1];
+  if (zb_collective_is_alike(it->plan, of, carried)) it->placed_for = message->derived.part_of;
 }
 
 static message_signature *find_signature(dataflow *it, const zb_plan_message *message, uint32_t part) {
@@ -403,8 +405,7 @@ static message_signature *find_signature(dataflow *it, const zb_plan_message *me
 
 /* The micro-batch of this rank whose gradients a message carries; -1: those of all, or it carries others. */
 static int32_t summed_micro_batch(const dataflow *it, const zb_plan_message *message) {
-  const zb_plan_collective *whole =
-      message->part_of && it->plan->carried ? &it->plan->carried[message->part_of - 1] : NULL;
+  const zb_plan_collective *whole = zb_plan_carried(it->plan, message);
   if (!whole || !whole->of_micro_batch || whole->apart) return -1;
   return zb_plan_first_micro_batch(it->plan, it->rank->rank) + whole->of_micro_batch - 1;
 }
@@ -413,7 +414,7 @@ static int32_t summed_micro_batch(const dataflow *it, const zb_plan_message *mes
 static zb_status check_own_parts(const dataflow *it, int index, size_t first_cell, zb_plan_range part) {
   const piece *first = &it->pieces[first_cell];
   const zb_plan_job *writer = &it->rank->jobs[first->writer];
-  const bool places = writer->subprogram >= 0 && it->rank->subprograms[writer->subprogram].places > 0;
+  const bool places = writer->subprogram >= 0 && it->rank->subprograms[writer->subprogram].derived.places > 0;
   for (size_t at = first_cell; it->begins[at] < part.offset + part.bytes; at = next_piece(it, at))
     if (!places || it->pieces[at].source != first->source)
       return violation(it, index, "sends", it->begins[at], NULL, "which is no own part of a parameter: written by ",
@@ -445,9 +446,9 @@ static zb_status run_send_part(dataflow *it, int index, uint32_t p, zb_plan_rang
 /* A part of a parameter of another replica, which has it where this one has its own: what it copied for this gather
  * before. 0: it did not. */
 static uint64_t source_of_received(const dataflow *it, const zb_plan_message *message, uint32_t p) {
-  if (it->placed == NOBODY || message->part_of == 0) return 0;
+  if (it->placed == NOBODY || message->derived.part_of == 0) return 0;
   const zb_plan_subprogram *subprogram = &it->rank->subprograms[it->placed];
-  if (it->placed_for != message->part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
+  if (it->placed_for != message->derived.part_of || p >= (uint32_t)subprogram->instruction_count) return 0;
   return source_of_part(subprogram->instructions[p].inputs[0].offset, zb_plan_replica_of(it->plan, message->source));
 }
 

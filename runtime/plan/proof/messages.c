@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "runtime/base/text.h"
+#include "runtime/plan/file/ranks.h"
 #include "runtime/plan/proof/rules.h"
 
 /* Both sides of a message: the job of each, -1 if there is none. */

@@ -14,6 +14,8 @@
 
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/file/tensors.h"
 #include "runtime/plan/proof/sums.h"
 #include "runtime/plan/proof/rules.h"
 
@@ -184,7 +186,7 @@ static zb_status find_gradient(const zb_sums *it, const number *made, const zb_p
     const zb_plan_parameter *parameter = &made->rank->parameters[i];
     zb_sums_place updated = {.job = made->rank->job_count};
     const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
-    const uint64_t bytes = zb_plan_sums_of_parts(it->plan) ? zb_plan_part_bytes(&whole, it->plan->parts)
+    const uint64_t bytes = zb_plan_sums_of_parts(it->plan) ? zb_plan_part_bytes(&whole, it->plan->derived.parts)
                                                            : (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
     if (!parameter->trained || parameter->gradient_offset != (int64_t)address ||
         (uint64_t)zb_operand_extent(&instruction->inputs[0]) != bytes ||
@@ -267,7 +269,7 @@ static bool casts_pair(const zb_plan *plan, const zb_plan_instruction *cast) {
   if (!zb_plan_sums_of_parts(plan)) return zb_weight_is_pair(in, ZB_F32) && zb_weight_is_pair(out, ZB_F64);
   return in->rank == 1 && in->dtype == ZB_F32 && zb_operand_is_contiguous(in) && out->rank == 1 &&
          out->dtype == ZB_F64 && out->shape[0] == in->shape[0] &&
-         (uint64_t)zb_operand_extent(in) == zb_plan_part_bytes(&pair, plan->parts);
+         (uint64_t)zb_operand_extent(in) == zb_plan_part_bytes(&pair, plan->derived.parts);
 }
 
 /* Whether number k of the pair is the sum of what each replica has at that place of its part of one sum: those behind

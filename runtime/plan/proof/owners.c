@@ -13,6 +13,7 @@
 #include "runtime/plan/proof/rules.h"
 
 #include "runtime/base/map.h"
+#include "runtime/plan/file/ranks.h"
 
 /* ---- States of a rank ---- */
 
@@ -75,8 +76,8 @@ static const zb_plan_parameter *parameter_at(const places *it, const zb_plan_ope
   size_t at = zb_intervals_find(&it->parameters, offset);
   if (at == it->parameters.count || it->parameters.items[at].begin > offset) return NULL;
   const zb_plan_parameter *parameter = &it->rank->parameters[it->parameters.items[at].writer];
-  uint64_t bytes = it->plan->parts ? zb_plan_part_bytes(&parameter->tensor.shape, it->plan->parts)
-                                   : (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
+  uint64_t bytes = it->plan->derived.parts ? zb_plan_part_bytes(&parameter->tensor.shape, it->plan->derived.parts)
+                                           : (uint64_t)zb_shape_bytes(&parameter->tensor.shape);
   return parameter->tensor.offset == offset && (uint64_t)zb_operand_extent(operand) == bytes ? parameter : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* The proof of a plan beside other work on it: zb_plan_proof_begin of runtime/plan/file/plan.h. Of a large compile the
  * proof is the longest piece of work, half of it on one thread; what is behind it (times, values of parameters) only
  * reads the plan, too. Tests: test/runtime/plan/proof/proof_test.c, also with the thread sanitizer. */
-#include "runtime/plan/file/plan.h"
+#include "runtime/plan/proof/proof.h"
 
 #include <pthread.h>
 

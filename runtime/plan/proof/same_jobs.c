@@ -6,6 +6,7 @@
  *
  * Tests: test/runtime/plan/compiled/same_jobs_test.c. */
 #include "runtime/plan/proof/same_jobs.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <string.h>
 
@@ -29,15 +30,16 @@ static bool same_subprogram(const both *it, int32_t index) {
          a->instruction_count == b->instruction_count && a->base_count == b->base_count &&
          same_bytes(a->base_bytes, b->base_bytes, (size_t)a->base_count * sizeof *a->base_bytes) &&
          a->loss_base == b->loss_base && a->loss_offset == b->loss_offset && a->outputs == b->outputs &&
-         a->output_count == b->output_count && a->places == 0 && b->places == 0;
+         a->output_count == b->output_count && a->derived.places == 0 && b->derived.places == 0;
 }
 
 /* Messages of collectives are told apart by more than these fields. */
 static bool same_message(const both *it, int32_t a_index, int32_t b_index) {
   if (a_index < 0 || b_index < 0) return a_index == b_index;
   const zb_plan_message *a = &it->plan->messages[a_index], *b = &it->plan->messages[b_index];
-  return a->part_of == 0 && b->part_of == 0 && a->payload == b->payload && a->source_stage == b->source_stage &&
-         a->destination_stage == b->destination_stage && same_micro_batch(it, a->micro_batch, b->micro_batch);
+  return a->derived.part_of == 0 && b->derived.part_of == 0 && a->payload == b->payload &&
+         a->source_stage == b->source_stage && a->destination_stage == b->destination_stage &&
+         same_micro_batch(it, a->micro_batch, b->micro_batch);
 }
 
 static bool lies_in(zb_plan_range part, zb_plan_range region) {

@@ -14,6 +14,8 @@
  *
  * Tests: test/runtime/plan/compiled/sharding_test.c, test/runtime/plan/compiled/gradient_sharding_test.c */
 #include "runtime/base/memory.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/file/tensors.h"
 #include "runtime/plan/proof/rules.h"
 
 #include <inttypes.h>
@@ -21,7 +23,7 @@
 
 uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
   const uint64_t behind = (uint64_t)zb_plan_replica_of(plan, rank->rank) * bytes;
-  if (plan->parts == 0 || bytes == 0 || behind > offset) return offset;
+  if (plan->derived.parts == 0 || bytes == 0 || behind > offset) return offset;
   const zb_region_kind region = zb_plan_region_of(rank, offset, bytes);
   const bool gradients = region == ZB_REGION_GRADIENTS && !zb_sharding_sums_each(plan->sharding);
   const bool parameters = region == ZB_REGION_PARAMETERS && !zb_sharding_of_parameters(plan->sharding);

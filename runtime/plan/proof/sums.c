@@ -9,6 +9,7 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/file/ranks.h"
 #include "runtime/plan/proof/rules.h"
 
 /* A sum that came to a rank; number: how many came before it. */

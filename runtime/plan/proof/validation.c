@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "runtime/plan/proof/rules.h"
+#include "runtime/plan/mesh/mesh.h"
 
 /* The jobs of a rank that the rule is about; -1: there is none. */
 typedef struct marks {
@@ -70,7 +71,7 @@ static zb_status find_marks(const zb_plan *plan, int index, marks *out) {
 
 /* Copies the own parts of what is gathered for a job to their place. */
 static bool places_parts(const zb_plan_rank *rank, const zb_plan_job *job) {
-  return job->subprogram >= 0 && rank->subprograms[job->subprogram].places > 0;
+  return job->subprogram >= 0 && rank->subprograms[job->subprogram].derived.places > 0;
 }
 
 /* Before the verdict nothing but F and what moves its values; after the snapshot nothing but CLIP, its report, UPDATE,

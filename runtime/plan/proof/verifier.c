@@ -5,7 +5,12 @@
  * Tests: test/runtime/plan/proof/verifier_test.c (a plan for each rule that breaks only that rule)
  */
 #include "runtime/plan/proof/rules.h"
+#include "runtime/base/assert.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/file/tensors.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,7 +55,7 @@ static zb_status place_tensor(const zb_plan_rank *rank, zb_intervals *used, cons
 static uint64_t gradient_bytes(const zb_plan *plan, const zb_plan_parameter *parameter) {
   const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
   if (!zb_sharding_sums_each(plan->sharding)) return (uint64_t)zb_shape_bytes(&whole);
-  return zb_plan_part_bytes(&whole, plan->parts ? plan->parts : zb_plan_replicas(plan));
+  return zb_plan_part_bytes(&whole, plan->derived.parts ? plan->derived.parts : zb_plan_replicas(plan));
 }
 
 static zb_status verify_tensors(const zb_plan *plan, const zb_plan_rank *rank) {
@@ -181,7 +186,7 @@ static void positions_deinit(positions *it) {
 }
 
 static zb_status positions_init(positions *it, const zb_plan *plan, const zb_plan_rank *rank) {
-  const bool evaluates = plan->list == ZB_LIST_EVALUATION;
+  const bool evaluates = plan->derived.list == ZB_LIST_EVALUATION;
   *it = (positions){.plan = plan,
                     .rank = rank,
                     .kinds = evaluates ? evaluation_kinds : step_kinds,
@@ -217,7 +222,7 @@ static zb_status note_subprograms(const positions *it) {
     if (subprogram->stage >= 0 && row < 0)
       return ZB_RULE(complete, "rank %d: subprogram %s is of stage %d, which is on rank %d", rank->rank,
                      subprogram->name, subprogram->stage, it->plan->stage_rank[subprogram->stage]);
-    if (kind_row < 0 || subprogram->part_of) continue;
+    if (kind_row < 0 || subprogram->derived.part_of) continue;
     int *entry = &it->subprograms[kind_row * it->rows + row];
     if (*entry >= 0)
       return ZB_RULE(complete, "rank %d: stage %d has two subprograms of the kind %s", rank->rank, subprogram->stage,
@@ -243,7 +248,8 @@ static zb_status note_jobs(const positions *it) {
       return ZB_RULE(complete, "%s: that micro-batch is of another replica",
                      zb_plan_job_text(it->plan, rank->rank, i, text));
     int *at = position(it, kind_row, it->row_of_stage[job->stage], job->micro_batch);
-    const bool is_part = rank->subprograms[job->subprogram].part_of != 0; /* of W, which begins with the first */
+    const bool is_part =
+        rank->subprograms[job->subprogram].derived.part_of != 0; /* of W, which begins with the first */
     if (*at >= 0 && !is_part)
       return ZB_RULE(complete, "%s: the same job is there twice, first as job %d",
                      zb_plan_job_text(it->plan, rank->rank, i, text), *at);
@@ -256,7 +262,7 @@ static zb_status note_jobs(const positions *it) {
 static int runs_in_parts(const zb_plan_rank *rank, int subprogram) {
   int runs = 0;
   for (int i = subprogram + 1; i < rank->subprogram_count; ++i)
-    runs += rank->subprograms[i].part_of == subprogram + 1 &&
+    runs += rank->subprograms[i].derived.part_of == subprogram + 1 &&
             rank->subprograms[i].instructions == rank->subprograms[subprogram].instructions;
   return runs;
 }
@@ -268,7 +274,7 @@ static zb_status verify_complete(const positions *it) {
   for (int i = 0; i < rank->subprogram_count; ++i) {
     const zb_plan_subprogram *subprogram = &rank->subprograms[i];
     if (subprogram->kind == ZB_JOB_ADD) continue; /* as often as collectives have its list */
-    int expected = batch_row(it, subprogram->kind) >= 0 && !subprogram->part_of ? it->micro_batches : 1;
+    int expected = batch_row(it, subprogram->kind) >= 0 && !subprogram->derived.part_of ? it->micro_batches : 1;
     expected -= runs_in_parts(rank, i);
     if (it->runs[i] != expected)
       return ZB_RULE(complete, "rank %d: subprogram %s runs %d times, expected %d", rank->rank, subprogram->name,
@@ -361,7 +367,7 @@ static bool gradient_is_made(const zb_plan *plan, const zb_plan_rank *rank, cons
                              const zb_plan_parameter *parameter) {
   const zb_shape whole = zb_plan_shape_of_replicas(&parameter->tensor);
   uint64_t begin = (uint64_t)parameter->gradient_offset, end = begin + (uint64_t)zb_shape_bytes(&whole);
-  const uint64_t part = zb_plan_sums_of_parts(plan) ? zb_plan_part_bytes(&whole, plan->parts) : end - begin;
+  const uint64_t part = zb_plan_sums_of_parts(plan) ? zb_plan_part_bytes(&whole, plan->derived.parts) : end - begin;
   const uint64_t own =
       zb_plan_sums_of_parts(plan) ? begin + (uint64_t)zb_plan_replica_of(plan, rank->rank) * part : begin;
   for (int i = 0; i < rank->subprogram_count; ++i) {
@@ -526,18 +532,18 @@ static zb_status verify_rank(const zb_plan *plan, int index, const zb_access *ac
   ZB_TRY(verify_tensors(plan, rank));
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(verify_subprogram(rank, &rank->subprograms[i], &accesses[i]));
-  if (plan->list == ZB_LIST_STEP) { /* LOAD ran before any evaluation, too */
+  if (plan->derived.list == ZB_LIST_STEP) { /* LOAD ran before any evaluation, too */
     ZB_TRY(verify_load(plan, rank, accesses));
     ZB_TRY(verify_copies_written(rank, accesses));
     ZB_TRY(verify_copies_renewed(rank, accesses));
   }
   positions it;
-  if (plan->inference && plan->list == ZB_LIST_STEP) return NULL; /* LOAD alone */
+  if (plan->inference && plan->derived.list == ZB_LIST_STEP) return NULL; /* LOAD alone */
   ZB_TRY(positions_init(&it, plan, rank));
   zb_status status = verify_complete(&it);
   if (!status) status = verify_order(&it, accesses);
-  if (!status && plan->list == ZB_LIST_STEP) status = verify_optimizer(&it, accesses);
-  if (!status && plan->list == ZB_LIST_STEP) status = zb_verify_buffers(rank, accesses);
+  if (!status && plan->derived.list == ZB_LIST_STEP) status = verify_optimizer(&it, accesses);
+  if (!status && plan->derived.list == ZB_LIST_STEP) status = zb_verify_buffers(rank, accesses);
   positions_deinit(&it);
   return status;
 }
@@ -577,7 +583,7 @@ static zb_status verify_joint(const zb_plan *plan, joint_rule rule) {
   case JOINT_SETTINGS:
     return zb_verify_settings(plan);
   case JOINT_OWNERS: /* an evaluation updates nothing */
-    return plan->list == ZB_LIST_STEP ? zb_verify_owners(plan) : NULL;
+    return plan->derived.list == ZB_LIST_STEP ? zb_verify_owners(plan) : NULL;
   case JOINT_MESSAGES:
     return zb_verify_messages(plan);
   case JOINT_COUNT:
@@ -598,6 +604,7 @@ static void verify_tile(void *context, int64_t tile, void *scratch) {
 
 /* A plan without collectives. */
 static zb_status verify_expanded(const zb_plan *plan) {
+  ZB_ASSERT(zb_plan_is_expanded(plan));
   const int together = ranks_together(plan), statuses = plan->rank_count + JOINT_COUNT;
   const int tiles = plan->rank_count / together + JOINT_COUNT;
   verify_all all = {plan, together, zb_alloc((size_t)statuses * sizeof(zb_status))};
@@ -620,7 +627,7 @@ static zb_status verify_expanded(const zb_plan *plan) {
 /* One list: a plan without an evaluation, or a view. */
 static zb_status verify_list(const zb_plan *plan) {
   zb_plan *expanded = NULL;
-  const bool evaluates = plan->list == ZB_LIST_EVALUATION; /* it adds up and updates nothing */
+  const bool evaluates = plan->derived.list == ZB_LIST_EVALUATION; /* it adds up and updates nothing */
   ZB_TRY(zb_verify_collectives(plan));
   if (!evaluates) ZB_TRY(zb_verify_groups(plan));
   if (!evaluates) ZB_TRY(zb_verify_shared_buffers(plan));

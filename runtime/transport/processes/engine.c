@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
+#include "runtime/plan/file/ranks.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -11,6 +11,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/base/assert.h"
 #include "runtime/plan/clock/delays.h"
+#include "runtime/plan/mesh/mesh.h"
 #include "runtime/transport/copy.h"
 
 #include <math.h>

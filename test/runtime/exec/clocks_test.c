@@ -5,6 +5,9 @@
 
 #include "runtime/plan/clock/clocks.h"
 #include "runtime/plan/clock/explain.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
 
 enum { STEPS = 7, SEEDS = 150 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/formats/safetensors.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/collective_plan.h"
 
 /* Numbers of many sizes, so that the order of a sum shows. */

@@ -1,6 +1,7 @@
 /* Evaluations in a session: the loss of F, nothing else changes, and what can be wrong. The small plan gets jobs E by
  * hand, with homes in the slots of its step. */
 #include "runtime/exec/data.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/exec/tiny.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Measured costs: a simulated run gives back exactly the costs it was given, both simulators agree on them, and
  * measuring a real run changes nothing of it. */
 #include "test/runtime/exec/tiny.h"
+#include "runtime/plan/clock/simulator.h"
 #include "test/runtime/plan/collective_plan.h"
 
 #include "zb/costs.h"

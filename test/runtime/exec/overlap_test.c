@@ -1,6 +1,7 @@
 /* Steps without a barrier: the same bits, steps on the virtual clock that take the plan's period, what is refused while
  * ranks run ahead, and ends. */
 #include "test/runtime/exec/tiny.h"
+#include "runtime/plan/clock/simulator.h"
 
 #include <pthread.h>
 #include <time.h>

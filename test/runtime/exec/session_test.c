@@ -1,5 +1,7 @@
 /* Sessions on cpu and sim: the same bits, no allocation in a step, and what happens when something goes wrong. */
 #include "runtime/base/digest.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/exec/tiny.h"
 
 #include <math.h>

@@ -17,6 +17,8 @@
  *            messages, missed N of messages"
  */
 #include "runtime/exec/session_parts.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/emulated_kernels.h"
 #include "test/runtime/device/cuda/host_kernels.h"

@@ -2,6 +2,8 @@
 #include "test/runtime/device/cuda/nccl_ranks.h"
 
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/file/tensors.h"
 #include "test/runtime/device/cuda/fake.h"
 #include "test/runtime/device/cuda/host_kernels.h"
 

@@ -1,5 +1,7 @@
 /* Why ranks idle in a plan: causes one by one, and on random costs the parts add up to what the simulator says. */
 #include "runtime/plan/clock/explain.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/mesh/mesh.h"
 #include "test/runtime/plan/collective_plan.h"
 #include "test/runtime/plan/sample_plan.h"
 #include "test/suite.h"

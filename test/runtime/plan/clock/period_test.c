@@ -1,6 +1,7 @@
 /* The period of plans: by hand, and against bounds that every plan keeps. That steps really take it is shown by the sim
  * device, which shares no code with the simulator: test/e2e/overlap.py. */
 #include "test/runtime/plan/sample_plan.h"
+#include "runtime/plan/clock/simulator.h"
 
 #include <stdio.h>
 

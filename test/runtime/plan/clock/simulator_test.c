@@ -1,5 +1,6 @@
 /* Known values of the simulator: times, bubbles, memory, plans that cannot finish. */
 #include "test/runtime/plan/sample_plan.h"
+#include "runtime/plan/clock/simulator.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,8 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/file/plan.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 
@@ -55,9 +57,9 @@ static void test_right_plan(void) {
     int instructions = 0, parts = 0;
     for (int i = 0; i < rank->job_count; ++i) {
       const zb_plan_job *job = &rank->jobs[i];
-      if (job->kind == ZB_JOB_SEND && job->beside) sent += expanded->messages[job->message].bytes;
-      if (job->kind == ZB_JOB_RECV && job->beside) received += expanded->messages[job->message].bytes;
-      if (job->subprogram < 0 || rank->subprograms[job->subprogram].part_of != whole + 1) continue;
+      if (job->kind == ZB_JOB_SEND && job->derived.beside) sent += expanded->messages[job->message].bytes;
+      if (job->kind == ZB_JOB_RECV && job->derived.beside) received += expanded->messages[job->message].bytes;
+      if (job->subprogram < 0 || rank->subprograms[job->subprogram].derived.part_of != whole + 1) continue;
       ++parts;
       time_ps += rank->subprograms[job->subprogram].time_ps;
       instructions += rank->subprograms[job->subprogram].instruction_count;

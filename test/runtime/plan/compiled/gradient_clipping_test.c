@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 

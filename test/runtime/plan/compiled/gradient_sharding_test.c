@@ -3,6 +3,7 @@
  * or one sum would land where another is still added up. What holds of parameters and optimizer state is
  * sharding_test.c; what they train is test/e2e/sharding.py. */
 #include "test/runtime/plan/compiled/plan_sums.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 4, MICRO_BATCHES = 3 };

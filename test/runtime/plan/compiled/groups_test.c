@@ -7,6 +7,8 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/mesh/expand.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 

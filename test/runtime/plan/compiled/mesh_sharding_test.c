@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/plan.h"
+#include "runtime/plan/file/tensors.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"
 
@@ -142,7 +146,7 @@ static void check_tensor(const zb_plan *all, int r, int index, int state, bool s
     if (!counts) counts = zb_alloc((size_t)elements * 4 + 4);
     copies = saved ? 1 : (tensor->flat ? 1 : REPLICAS) * (tensor->cut ? 1 : SHARDS);
     const bool saves = zb_plan_in_parts(tensor)
-                           ? parameter->owns_part && zb_plan_saves_part(tensor, zb_plan_place_of(all, rank))
+                           ? parameter->derived.owns_part && zb_plan_saves_part(tensor, zb_plan_place_of(all, rank))
                            : parameter->owner;
     if (!saved || saves) count_part(all, rank, tensor, counts);
   }

@@ -3,6 +3,7 @@
  * would be lost, counted twice, added to another one's sum, or overwritten before all of it is sent. What they train is
  * test/e2e/sharding.py. */
 #include "test/runtime/plan/compiled/plan_sums.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, REPLICAS = 4, MICRO_BATCHES = 3 };

@@ -8,6 +8,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/file/check.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
 
 enum { PLAN_SUMS_MAX = 64 };

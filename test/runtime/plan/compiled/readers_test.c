@@ -6,6 +6,7 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/plan/file/plan.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 

@@ -3,6 +3,7 @@
  * replica or of all of them. And what it says of parameters that are sent too soon. */
 #include "runtime/plan/proof/same_jobs.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/mesh/mesh.h"
 
 #include "runtime/plan/proof/rules.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
@@ -195,8 +196,8 @@ static bool change_subprogram(scene *s, zb_plan_rank *rank, change *it) {
     subprogram->loss_base = subprogram->loss_base ? 0 : 1 + (uint32_t)draw(s, (uint64_t)subprogram->base_count);
     return true;
   case 2: /* what it is a part of */
-    if (subprogram->part_of == other->part_of) return false;
-    change_i32(it, &subprogram->part_of, other->part_of);
+    if (subprogram->derived.part_of == other->derived.part_of) return false;
+    change_i32(it, &subprogram->derived.part_of, other->derived.part_of);
     return true;
   default: /* how far its bases go */
     if (subprogram->base_count == 0 || subprogram->base_count > BASES_MAX) return false;
@@ -227,8 +228,9 @@ static bool change_rank(scene *s, zb_plan_rank *rank, change *it) {
 static bool change_message(scene *s, change *it) {
   zb_plan_message *message = &s->full->messages[draw(s, (uint64_t)s->full->message_count)];
   const zb_plan_message *other = &s->full->messages[draw(s, (uint64_t)s->full->message_count)];
-  int32_t *numbers[] = {&message->micro_batch, &message->source_stage, &message->destination_stage, &message->part_of};
-  const int32_t others[] = {other->micro_batch, other->source_stage, other->destination_stage, other->part_of};
+  int32_t *numbers[] = {&message->micro_batch, &message->source_stage, &message->destination_stage,
+                        &message->derived.part_of};
+  const int32_t others[] = {other->micro_batch, other->source_stage, other->destination_stage, other->derived.part_of};
   const uint64_t which = draw(s, 1 + sizeof numbers / sizeof *numbers);
   if (which == sizeof numbers / sizeof *numbers) {
     keep(it, &message->payload, sizeof message->payload);
@@ -366,7 +368,7 @@ static void test_same_jobs(void) {
       const zb_plan_rank *rank = &s.full->ranks[r];
       const int same = zb_plan_same_jobs(s.full, r / REPLICAS * REPLICAS, r);
       int first_sum = 0;
-      while (rank->jobs[first_sum].message < 0 || s.full->messages[rank->jobs[first_sum].message].part_of == 0)
+      while (rank->jobs[first_sum].message < 0 || s.full->messages[rank->jobs[first_sum].message].derived.part_of == 0)
         ++first_sum;
       CU_ASSERT_EQUAL(same, first_sum);
       CU_ASSERT(same > rank->job_count / 2);

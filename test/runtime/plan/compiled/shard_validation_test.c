@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "test/runtime/plan/compiled/plan_sums.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/suite.h"
 
 enum { RANKS = 2, SHARDS = 2 };

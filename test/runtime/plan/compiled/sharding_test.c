@@ -9,6 +9,9 @@
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/file/check.h"
+#include "runtime/plan/file/tensors.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/runtime/plan/compiled/plan_sums.h"
 #include "test/suite.h"

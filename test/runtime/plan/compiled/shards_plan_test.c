@@ -7,8 +7,12 @@
 #include <CUnit/CUnit.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/collective.h"
 #include "runtime/plan/file/plan.h"
+#include "runtime/plan/file/tensors.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/compiled/compiled_plan.h"
 #include "test/suite.h"
 

@@ -5,6 +5,7 @@
 
 #include "runtime/base/file.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/mesh/mesh.h"
 #include "test/suite.h"
 
 #define FOLDER ZB_BINARY_DIR "/test-files/expand"
@@ -83,7 +84,7 @@ static void check_bytes(const collective_case *about) {
     uint64_t out = 0, in = 0;
     for (int i = 0; i < expanded->message_count; ++i) {
       const zb_plan_message *message = &expanded->messages[i];
-      if (!message->part_of) continue;
+      if (!message->derived.part_of) continue;
       CU_ASSERT_TRUE(about->members >> message->source & 1 && about->members >> message->destination & 1);
       out += message->source == rank ? message->bytes : 0;
       in += message->destination == rank ? message->bytes : 0;

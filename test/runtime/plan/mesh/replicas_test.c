@@ -1,6 +1,10 @@
 /* Plans with replicas: as the plan of all of them they are right, and what would part the replicas is refused. What
  * they train is test/e2e/replicas.py. */
 #include "test/runtime/plan/collective_plan.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 
 #include "test/suite.h"
 

@@ -3,6 +3,9 @@
 #include "test/runtime/plan/evaluation_plan.h"
 
 #include "runtime/plan/clock/liveness.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/mesh/mesh.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/suite.h"
 
 static void expect_right(const zb_plan *plan) {

@@ -2,7 +2,9 @@
  * is trained are all refused. Drawn by a fixed seed, so a fault that the proof lets through is the same in every run.
  */
 #include "test/runtime/plan/collective_plan.h"
+#include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/proof/proof.h"
 
 #include "test/suite.h"
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "test/runtime/plan/collective_plan.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/runtime/plan/evaluation_plan.h"
 #include "test/suite.h"
 

@@ -1,6 +1,8 @@
 /* The proof beside other work on the plan: what it says is what zb_plan_verify says, of short and of long plans, of
  * right and of wrong ones; meanwhile others read the plan, which the thread sanitizer watches. */
 #include "test/runtime/plan/sample_plan.h"
+#include "runtime/plan/clock/simulator.h"
+#include "runtime/plan/proof/proof.h"
 #include "test/suite.h"
 
 enum { RANKS = 4, SHORT = 6, LONG = 1200, DEPTH = 4 };

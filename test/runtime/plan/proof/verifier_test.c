@@ -1,5 +1,6 @@
 /* The verifier: right plans of many sizes pass; for each rule, plans that break that rule are refused by that rule. */
 #include "test/runtime/plan/sample_plan.h"
+#include "runtime/plan/proof/proof.h"
 
 #include <math.h>
 #include <stdio.h>

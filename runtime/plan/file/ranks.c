@@ -1,5 +1,7 @@
 /* What people are told of ranks, with their places in a mesh, and of messages. Tests: test/e2e/processes_faults.py */
-#include "runtime/plan/file/plan.h"
+#include "runtime/plan/file/ranks.h"
+
+#include "runtime/plan/file/collective.h"
 
 #include <stdio.h>
 
@@ -27,7 +29,7 @@ const char *zb_plan_ranks_text(int replicas, int shards, int first, int count, c
 
 const char *zb_plan_message_text(const zb_plan *plan, int message, char *text) {
   const zb_plan_message *m = &plan->messages[message];
-  const zb_plan_collective *whole = plan->carried && m->part_of ? &plan->carried[m->part_of - 1] : NULL;
+  const zb_plan_collective *whole = zb_plan_carried(plan, m);
   char ranks[ZB_RANK_TEXT_BYTES];
   if (m->micro_batch >= 0) {
     snprintf(text, ZB_MESSAGE_TEXT_BYTES, "micro-batch %d", m->micro_batch);
