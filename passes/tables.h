@@ -67,7 +67,7 @@ void zb_table_at(zb_table table, int row, int columns, int64_t *out);
 void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, int count);
 
 /* For zb.messages: zb_messages_row; zb_messages_get(op) and zb_messages_at(table, row); zb_messages_set(op, rows,
- * count). */
+ * count), which asserts what holds of them (hold.c). */
 #define ZB_COLUMN(column) int64_t column;
 #define ZB_TABLE(table, ID)                                                                                            \
   typedef struct zb_##table##_row {                                                                                    \
@@ -82,7 +82,9 @@ void zb_table_set(MlirOperation op, const char *name, const int64_t *numbers, in
     zb_table_at(table, row, ZB_##ID##_COLUMNS, (int64_t *)&out);                                                       \
     return out;                                                                                                        \
   }                                                                                                                    \
+  void zb_##table##_hold(const zb_##table##_row *rows, int count);                                                     \
   static inline void zb_##table##_set(MlirOperation op, const zb_##table##_row *rows, int count) {                     \
+    zb_##table##_hold(rows, count);                                                                                    \
     zb_table_set(op, ZB_ATTR_##ID, (const int64_t *)rows, count * ZB_##ID##_COLUMNS);                                  \
   }
 ZB_TABLES(ZB_TABLE)

@@ -31,6 +31,7 @@
 #include "passes/pipeline.h"
 #include "passes/stages/replicas.h"
 #include "passes/tables.h"
+#include "runtime/base/assert.h"
 #include "zb/schedule.h"
 
 #include <string.h>
@@ -750,6 +751,8 @@ static void write_tables(allocator *a, bool evaluates) {
     rows[r] = (zb_regions_row){.offset = (int64_t)a->regions[r].offset, .bytes = (int64_t)a->regions[r].bytes};
   const zb_evaluation_regions_row of_evaluation[] = {{(int64_t)slots->offset, (int64_t)slots->bytes},
                                                      {(int64_t)workspace->offset, (int64_t)workspace->bytes}};
+  for (size_t i = 0; i < a->waits.count; ++i)
+    ZB_ASSERT(a->waits.items[i].message < a->messages.count);
   zb_regions_set(a->rank_op, rows, ZB_REGION_COUNT);
   if (evaluates) zb_evaluation_regions_set(a->rank_op, of_evaluation, 2);
   zb_set_i64(a->rank_op, ZB_ATTR_ARENA, (int64_t)arena_bytes(a));

@@ -3,6 +3,7 @@
 #include "passes/stages/flow.h"
 
 #include "passes/function.h"
+#include "runtime/base/assert.h"
 #include "runtime/plan/file/plan.h"
 
 #include <string.h>
@@ -102,6 +103,14 @@ static void mark_copies(const zb_graph *graph, zb_flow *flow) {
   }
 }
 
+/* What partition, classify and outline take for granted. */
+static void check_flags(unsigned flags) {
+  ZB_ASSERT(!(flags & ZB_FLOW_TRAINED) || (flags & ZB_FLOW_PARAMETER));
+  ZB_ASSERT(!(flags & ZB_FLOW_LOAD) || !(flags & (ZB_FLOW_INPUT | ZB_FLOW_PARAMETER | ZB_FLOW_OPTIMIZE)));
+  ZB_ASSERT(!(flags & ZB_FLOW_FORWARD) || !(flags & (ZB_FLOW_BACKWARD | ZB_FLOW_ACCUMULATE | ZB_FLOW_OPTIMIZE)));
+  ZB_ASSERT(!(flags & ZB_FLOW_CHAIN) || (flags & ZB_FLOW_FORWARD));
+}
+
 zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
   out->nodes = ZB_NEW(arena, unsigned, graph->node_count);
   out->arguments = ZB_NEW(arena, unsigned, graph->argument_count);
@@ -127,6 +136,7 @@ zb_status zb_flow_build(zb_arena *arena, const zb_graph *graph, zb_flow *out) {
     unsigned *flags = &out->nodes[node->number];
     if (is_pure(node) && (*flags & (ZB_FLOW_FORWARD | ZB_FLOW_INPUT | ZB_FLOW_LOAD)) == ZB_FLOW_FORWARD)
       *flags |= ZB_FLOW_CHAIN;
+    check_flags(*flags);
   }
   return NULL;
 }

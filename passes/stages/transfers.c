@@ -31,6 +31,7 @@
 #include "passes/stages/parts.h"
 #include "passes/stages/replicas.h"
 #include "passes/stages/shard_optimizer.h"
+#include "runtime/base/assert.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -558,6 +559,11 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
     if (m->gather) write_members(&to, m->gather, (int64_t)i);
   }
   ZB_TRY(zb_arena_status(arena));
+  for (size_t i = 0; i < to.members.count; ++i) {
+    const zb_members_row *it = &to.members.items[i];
+    ZB_ASSERT(it->message < (int64_t)count && to.messages.items[it->message].source < 0);
+    ZB_ASSERT(it->parts < 0 || it->parts + it->values <= (int64_t)to.parts.count);
+  }
   zb_messages_set(t->p.top, to.messages.items, (int)to.messages.count);
   if (to.members.count) zb_members_set(t->p.top, to.members.items, (int)to.members.count);
   if (count > of_step) zb_set_i64(t->p.top, ZB_ATTR_EVALUATION_MESSAGES, (int64_t)(count - of_step));
