@@ -215,8 +215,8 @@ bool zb_fold_widening_cast(MlirOperation op) {
   return true;
 }
 
-void zb_contiguous_layout(const zb_shape *shape, zb_layout *out) {
-  *out = (zb_layout){0};
+void zb_contiguous(const zb_shape *shape, zb_strided *out) {
+  *out = (zb_strided){0};
   int64_t stride = 1;
   for (int i = shape->rank - 1; i >= 0; --i) {
     out->strides[i] = stride;

@@ -67,7 +67,7 @@ zb_status zb_erase_dead(zb_arena *arena, MlirOperation function, int64_t *erased
 bool zb_fold_widening_cast(MlirOperation op);
 
 /* Strides of a dense value; a dimension of no elements counts as one. */
-void zb_contiguous_layout(const zb_shape *shape, zb_layout *out);
+void zb_contiguous(const zb_shape *shape, zb_strided *out);
 
 /* ---- What a value depends on ---- */
 

@@ -112,11 +112,11 @@ typedef struct zb_cost {
   double bytes;         /* moved; 0 = operands + results from the types */
 } zb_cost;
 
-/* Where a tensor lies: element offset into its base and strides, for views. */
-typedef struct zb_layout {
+/* Where the elements of a tensor lie: offset into its base, and strides. */
+typedef struct zb_strided {
   int64_t offset; /* elements */
   int64_t strides[ZB_DIMS_MAX];
-} zb_layout;
+} zb_strided;
 
 /* ---- Building ops ---- */
 
@@ -201,9 +201,10 @@ typedef struct zb_op_def {
   uint64_t (*scratch_bytes)(const zb_op_view *op, const zb_shape *results);
   /* Which operand's buffer result i updates in place (-1: none). NULL: none. */
   int (*alias)(const zb_op_view *op, int result);
-  /* VIEW: layout of result i over the operand's layout; false where strides cannot express it (then a copy is needed).
+  /* VIEW: where result i lies, by where the operand does; false where strides cannot express it (then a copy is
+   * needed).
    */
-  bool (*view)(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *result_shape, zb_layout *out);
+  bool (*view)(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *result_shape, zb_strided *out);
   /* Emits zb.<name>_grad or simpler ops at the builder's place, which fails after an error that was reported. NULL:
    * "not differentiable" error. */
   void (*grad)(zb_gradient *g);

@@ -151,7 +151,7 @@ typedef struct zb_schedule_def {
   const char *name;      /* "zb-h1" */
   const char *summary;   /* one line with the source (paper, section) */
   const char *placement; /* the one it is made for: what to use where none is named */
-  int chunks_min;        /* fewest chunks a rank; zb_schedule_layout says what to use where none is named */
+  int chunks_min;        /* fewest chunks a rank; zb_schedule_place says what to use where none is named */
   int chunks_max;        /* most: 1, 2, or INT_MAX */
   bool any_placement;   /* takes every placement with that many chunks; false: `placement` only, with ranks named in any
                            order */
@@ -219,7 +219,7 @@ typedef struct zb_uniform_costs {
 /* Reads "f=2,b=2,w=1,comm=0.1"; what is left out is f=b=w=mem=1, mem_w=mem, and else 0. NULL: all of these. USAGE. */
 ZB_API zb_status zb_uniform_costs_parse(const char *text, zb_uniform_costs *out) ZB_MUST_USE;
 /* The problem of such a pipeline for a schedule (NULL: for any), with as many micro-batches in a step. *placement NULL
- * and *chunks 0 become what zb_schedule_layout says; the costs are those of a rank, of which each of its chunks has its
+ * and *chunks 0 become what zb_schedule_place says; the costs are those of a rank, of which each of its chunks has its
  * share. Of a schedule of two pipelines each has half of the micro-batches (USAGE for an odd number). Released with
  * zb_problem_data_deinit; on failure it is empty. */
 ZB_API zb_status zb_problem_uniform(const zb_uniform_costs *costs, const zb_schedule_def *schedule, int ranks,
@@ -528,8 +528,8 @@ ZB_API const char *zb_placement_name(const zb_problem *problem);
 /* Fills in what a user left open: *placement NULL, *chunks 0 become what the schedule is made for (two chunks at least
  * for a placement of several rounds), as far as the one that is named allows. USAGE where these chunks do not fit the
  * schedule or the placement. */
-ZB_API zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement,
-                                    int *chunks) ZB_MUST_USE;
+ZB_API zb_status zb_schedule_place(const zb_schedule_def *schedule, int ranks, const char **placement,
+                                   int *chunks) ZB_MUST_USE;
 
 #ifdef __cplusplus
 }

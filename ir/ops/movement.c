@@ -1,7 +1,7 @@
 /* Ops that move data or only say that it lies differently: views (reshape, transpose, slice, expand, split), concat,
  * contiguous, gather, scatter.
  *
- * The views are stride arithmetic over the operand's layout; only zb.reshape can fail, and then zb-layout puts a copy
+ * The views are stride arithmetic over those of the operand; only zb.reshape can fail, and then zb-layout puts a copy
  * before it.
  *
  * Tests: test/ir/ops/movement.mlir, test/ir/view_test.c (against brute force).
@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static zb_layout layout_at(int64_t offset) { return (zb_layout){.offset = offset}; }
+static zb_strided strided_at(int64_t offset) { return (zb_strided){.offset = offset}; }
 
 /* ---- reshape ---- */
 
@@ -51,12 +51,13 @@ static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_
 
 /* A dimension of the result has one stride, so it lies within one run: the result is a view iff its dimensions, from
  * the last, fill the runs exactly. */
-static bool view_reshape(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
+static bool view_reshape(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
+                         zb_strided *out) {
   (void)result;
   run runs[ZB_DIMS_MAX];
   int dim = shape->rank - 1;
   int64_t stride = 1;
-  *out = layout_at(in->offset);
+  *out = strided_at(in->offset);
   if (zb_shape_elements(shape) == 0) {
     for (; dim >= 0; --dim)
       out->strides[dim] = 1; /* no element is ever read */
@@ -112,11 +113,11 @@ static zb_result infer_transpose(const zb_op_view *op, zb_shape *results, zb_op_
   return ZB_OK;
 }
 
-static bool view_transpose(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape,
-                           zb_layout *out) {
+static bool view_transpose(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
+                           zb_strided *out) {
   (void)result;
   const zb_attr *permutation = zb_attr_ints(op, "permutation");
-  *out = layout_at(in->offset);
+  *out = strided_at(in->offset);
   for (int i = 0; i < shape->rank; ++i)
     out->strides[i] = in->strides[permutation->ints[i]];
   return true;
@@ -172,10 +173,10 @@ static zb_result infer_slice(const zb_op_view *op, zb_shape *results, zb_op_erro
   return ZB_OK;
 }
 
-static bool view_slice(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
+static bool view_slice(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape, zb_strided *out) {
   (void)result;
   const zb_attr *starts = zb_attr_ints(op, "starts"), *steps = zb_attr_ints(op, "steps");
-  *out = layout_at(in->offset);
+  *out = strided_at(in->offset);
   for (int i = 0; i < shape->rank; ++i) {
     out->strides[i] = in->strides[i] * steps->ints[i];
     if (shape->dims[i] > 0) out->offset += in->strides[i] * starts->ints[i];
@@ -244,11 +245,12 @@ static zb_result infer_expand(const zb_op_view *op, zb_shape *results, zb_op_err
                     zb_shape_text(&results[0], to), zb_shape_text(&op->operands[0], from));
 }
 
-static bool view_expand(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
+static bool view_expand(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
+                        zb_strided *out) {
   (void)result;
   const zb_shape *x = &op->operands[0];
   int extra = shape->rank - x->rank;
-  *out = layout_at(in->offset);
+  *out = strided_at(in->offset);
   for (int i = 0; i < shape->rank; ++i)
     out->strides[i] = i < extra || x->dims[i - extra] != shape->dims[i] ? 0 : in->strides[i - extra];
   return true;
@@ -300,7 +302,7 @@ static zb_result infer_split(const zb_op_view *op, zb_shape *results, zb_op_erro
                     left, x->dims[axis]);
 }
 
-static bool view_split(const zb_op_view *op, const zb_layout *in, int result, const zb_shape *shape, zb_layout *out) {
+static bool view_split(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape, zb_strided *out) {
   const zb_attr *sizes = zb_attr_ints(op, "sizes");
   int64_t stride = in->strides[zb_attr_int(&op->attrs, "axis", 0)];
   (void)shape;

@@ -37,7 +37,7 @@ static zb_tensor leading_dimensions(const zb_tensor *x) {
 }
 
 /* Leading dimensions become rows of one product where the rhs has none and those of the lhs lie one after the other. */
-static void fold_batch(product *p) {
+static void flatten_batch(product *p) {
   zb_loop *batch = &p->batch;
   if (batch->rank != 1 || batch->strides[1][0] != 0) return;
   if (p->m == 1)
@@ -65,7 +65,7 @@ static bool product_init(product *p, const zb_kernel_call *call) {
   p->bias = zb_call_input(call, 2);
   if (p->bias && (p->bias->dtype != out->dtype || p->bias->rank != 1 || p->bias->shape[0] != p->n)) return false;
   if (p->bias && (!zb_tensor_contiguous(p->bias) || p->accumulate)) return false;
-  fold_batch(p);
+  flatten_batch(p);
   return true;
 }
 

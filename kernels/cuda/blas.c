@@ -151,7 +151,7 @@ static bool cut_batch(const zb_cuda_product *p, batch *out) {
 }
 
 /* Batches that share the rhs, and whose rows lie one after the other, are rows of one product. */
-static void fold_rows(zb_cuda_product *p, batch *b) {
+static void flatten_rows(zb_cuda_product *p, batch *b) {
   while (b->rank > 0 && b->rhs[0] == 0) {
     bool follows = p->m == 1 || b->lhs[0] == p->m * p->lhs.row_stride;
     if (!follows) return;
@@ -186,7 +186,7 @@ static bool plan_calls(const zb_cuda_product *product, calls *out) {
   batch b;
   memset(out, 0, sizeof *out);
   if (!cut_batch(&p, &b)) return false;
-  fold_rows(&p, &b);
+  flatten_rows(&p, &b);
   key *k = &out->key;
   if (!layout_of(&p.rhs, p.in_dtype, &k->a) || !layout_of(&p.lhs, p.in_dtype, &k->b)) return false;
   k->d = (layout){.rows = p.n, .columns = p.m, .leading = p.n, .type = type_of(p.out_dtype)};

@@ -246,13 +246,13 @@ zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_ope
   ZB_TRY(check_outputs(p));
   const bool from_file = !p->choice && p->schedule && zb_schedule_is_file(p->schedule);
   if (from_file)
-    ZB_TRY(zb_schedule_file_layout(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
-                                   &owned->placement));
+    ZB_TRY(zb_schedule_file_place(p->schedule, &p->ranks, &p->chunks, &p->micro_batches, &p->placement,
+                                  &owned->placement));
   zb_options_complete(p);
   if (p->choice) return NULL;
   if (from_file) return check_trials(p, ZB_OPEN_NOTHING);
   ZB_TRY(zb_schedule_to_train(p->schedule, &choice));
   *out_open = find_open(p, choice.schedule);
   ZB_TRY(check_trials(p, *out_open));
-  return zb_schedule_layout(choice.schedule, p->ranks, &p->placement, &p->chunks);
+  return zb_schedule_place(choice.schedule, p->ranks, &p->placement, &p->chunks);
 }

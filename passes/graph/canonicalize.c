@@ -153,7 +153,7 @@ static zb_outcome reduce_nothing(MlirOperation op) {
 /* ---- Products ---- */
 
 /* A transpose that swaps the last two dimensions becomes a flag; the rest of what it does stays a transpose. */
-static zb_outcome fold_transpose(MlirOperation op, int side) {
+static zb_outcome absorb_transpose(MlirOperation op, int side) {
   static const char *const flags[] = {"transpose_lhs", "transpose_rhs"};
   int64_t permutation[ZB_DIMS_MAX];
   MlirOperation producer = zb_producer_named(mlirOperationGetOperand(op, side), "zb.transpose");
@@ -171,8 +171,8 @@ static zb_outcome fold_transpose(MlirOperation op, int side) {
   return ZB_CHANGED;
 }
 
-static zb_outcome fold_transpose_lhs(MlirOperation op) { return fold_transpose(op, 0); }
-static zb_outcome fold_transpose_rhs(MlirOperation op) { return fold_transpose(op, 1); }
+static zb_outcome absorb_transpose_lhs(MlirOperation op) { return absorb_transpose(op, 0); }
+static zb_outcome absorb_transpose_rhs(MlirOperation op) { return absorb_transpose(op, 1); }
 
 /* ---- Arithmetic with a neutral constant ---- */
 
@@ -269,8 +269,8 @@ static const struct {
     {"reduce_max", reduce_nothing},
     {"reduce_min", reduce_nothing},
     {"reduce_prod", reduce_nothing},
-    {"matmul", fold_transpose_lhs},
-    {"matmul", fold_transpose_rhs},
+    {"matmul", absorb_transpose_lhs},
+    {"matmul", absorb_transpose_rhs},
     {"mul", mul_one},
     {"div", div_one},
     {"pow", pow_one},

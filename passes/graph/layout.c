@@ -4,12 +4,12 @@
  *   %r = reshape(%t) [8, 64]           ->    %c = contiguous(%t)
  *                                            %r = reshape(%c) [8, 64]
  *
- * Every value has a layout: results of kernels and arguments are contiguous, views follow from their row (`view`).
+ * Every value has strides: results of kernels and arguments are contiguous, views follow from their row (`view`).
  * After this pass every view can be expressed by strides over its base, and every reader takes the strides that it
  * gets. It also decides whether the product that feeds a zb.accumulate adds into the sum itself (unit attribute
- * zb.fold): if nobody else reads it and its row ACCUMULATES. Reshapes between the two are looked through: they are the
- * same bytes. Both decisions can change bits, so they are made here, on the whole program, before partition. So is
- * whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader is a cast to f32, the cast
+ * zb.in_product): if nobody else reads it and its row ACCUMULATES. Reshapes between the two are looked through: they
+ * are the same bytes. Both decisions can change bits, so they are made here, on the whole program, before partition. So
+ * is whether a sum of bf16 values is rounded to bf16 or given as f32: where its only reader is a cast to f32, the cast
  * becomes part of it.
  *
  * A copy that a gradient op needs carries the op's zb.of, so that it lands in its stage; copies are shared by the
@@ -27,30 +27,30 @@
 enum { IDS_MAX = 1 << 24 }; /* far above what zb-autodiff gives; a larger zb.id only shares no copies */
 
 typedef struct value_state {
-  zb_layout layout;
-  bool strided;            /* known shape, not contiguous */
+  zb_strided strided;
+  bool is_strided;         /* known shape, not contiguous */
   MlirValue forward_copy;  /* what forward readers take, or null */
   MlirValue gradient_copy; /* what gradient ops of number gradient_of take, or null */
   int64_t gradient_of;
 } value_state;
 
-typedef struct layouts {
+typedef struct strider {
   zb_graph graph;
   value_state *values;
   MlirOperation *forward_ops; /* by zb.id */
   int64_t id_count;
   int64_t changes;
-} layouts;
+} strider;
 
 /* ---- Layouts ---- */
 
 /* The stride of a dimension of one element never counts; the offset does not matter to a reader. */
-static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
-  zb_layout dense;
-  zb_contiguous_layout(shape, &dense);
+static bool is_contiguous(const zb_shape *shape, const zb_strided *strided) {
+  zb_strided dense;
+  zb_contiguous(shape, &dense);
   if (zb_shape_elements(shape) == 0) return true;
   for (int i = 0; i < shape->rank; ++i)
-    if (shape->dims[i] != 1 && layout->strides[i] != dense.strides[i]) return false;
+    if (shape->dims[i] != 1 && strided->strides[i] != dense.strides[i]) return false;
   return true;
 }
 
@@ -58,23 +58,23 @@ static bool is_contiguous(const zb_shape *shape, const zb_layout *layout) {
 
 /* A matrix operand: one of the last two strides is 1 and the other steps over a whole row (or column), as sgemm asks.
  */
-static bool takes_matrix(const zb_shape *shape, const zb_layout *layout) {
-  if (shape->rank < 2) return is_contiguous(shape, layout);
+static bool takes_matrix(const zb_shape *shape, const zb_strided *strided) {
+  if (shape->rank < 2) return is_contiguous(shape, strided);
   int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
-  int64_t row = layout->strides[shape->rank - 2], column = layout->strides[shape->rank - 1];
+  int64_t row = strided->strides[shape->rank - 2], column = strided->strides[shape->rank - 1];
   bool row_major = (column == 1 || columns == 1) && (row >= columns || rows == 1);
   bool column_major = (row == 1 || rows == 1) && (column >= rows || columns == 1);
   return row_major || column_major;
 }
 
-static bool takes_dense_last(const zb_shape *shape, const zb_layout *layout) {
-  return shape->rank == 0 || shape->dims[shape->rank - 1] == 1 || layout->strides[shape->rank - 1] == 1;
+static bool takes_dense_last(const zb_shape *shape, const zb_strided *strided) {
+  return shape->rank == 0 || shape->dims[shape->rank - 1] == 1 || strided->strides[shape->rank - 1] == 1;
 }
 
 /* Ops that take strides, but not all. */
 static const struct {
   const char *op;
-  bool (*takes)(const zb_shape *shape, const zb_layout *layout);
+  bool (*takes)(const zb_shape *shape, const zb_strided *strided);
 } conditions[] = {
     {"matmul", takes_matrix},
     {"attention", takes_dense_last},
@@ -85,17 +85,17 @@ static const struct {
     {"attention_dropout_grad", takes_dense_last},
 };
 
-static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_layout *layout) {
+static bool reader_takes(const zb_op_def *def, const zb_shape *shape, const zb_strided *strided) {
   if (!zb_has_trait(def, ZB_TRAIT_STRIDED)) return false;
   for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; ++i)
-    if (strcmp(conditions[i].op, def->name) == 0) return conditions[i].takes(shape, layout);
+    if (strcmp(conditions[i].op, def->name) == 0) return conditions[i].takes(shape, strided);
   return true;
 }
 
 /* ---- Copies ---- */
 
 /* The copy that the forward op `of` read of this value, if it did. */
-static MlirValue copy_of_forward_op(const layouts *l, const value_state *state, int64_t of) {
+static MlirValue copy_of_forward_op(const strider *l, const value_state *state, int64_t of) {
   if (mlirValueIsNull(state->forward_copy) || of >= l->id_count || mlirOperationIsNull(l->forward_ops[of]))
     return (MlirValue){0};
   MlirOperation op = l->forward_ops[of];
@@ -105,7 +105,7 @@ static MlirValue copy_of_forward_op(const layouts *l, const value_state *state, 
 }
 
 /* A contiguous copy of the value for `reader`, an earlier one if it serves. Null after an error. */
-static MlirValue contiguous_for(layouts *l, int value, MlirOperation reader) {
+static MlirValue contiguous_for(strider *l, int value, MlirOperation reader) {
   value_state *state = &l->values[value];
   int64_t of = zb_get_i64(reader, ZB_ATTR_OF, -1);
   if (of < 0 && !mlirValueIsNull(state->forward_copy)) return state->forward_copy;
@@ -130,13 +130,13 @@ static MlirValue contiguous_for(layouts *l, int value, MlirOperation reader) {
 
 /* ---- The walk ---- */
 
-static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def, const int *operands,
+static zb_result visit_reader(strider *l, MlirOperation op, const zb_op_def *def, const int *operands,
                               int operand_count) {
   for (int i = 0; i < operand_count; ++i) {
     const value_state *state = &l->values[operands[i]];
     zb_shape shape;
-    if (!state->strided || !zb_value_shape(l->graph.values[operands[i]].value, &shape)) continue;
-    if (reader_takes(def, &shape, &state->layout)) continue;
+    if (!state->is_strided || !zb_value_shape(l->graph.values[operands[i]].value, &shape)) continue;
+    if (reader_takes(def, &shape, &state->strided)) continue;
     MlirValue copy = contiguous_for(l, operands[i], op);
     if (mlirValueIsNull(copy)) return ZB_FAIL;
     zb_graph_set_operand(&l->graph, op, i, operands[i], copy);
@@ -145,29 +145,29 @@ static zb_result visit_reader(layouts *l, MlirOperation op, const zb_op_def *def
 }
 
 /* Layouts of the results over that of operand 0. False if strides cannot express one of them. */
-static bool view_results(layouts *l, const zb_node *node, const zb_op_view *view, const zb_layout *in) {
+static bool view_results(strider *l, const zb_node *node, const zb_op_view *view, const zb_strided *in) {
   ZB_FOR_EACH_RESULT(value, node) {
     value_state *state = &l->values[value];
     zb_shape shape;
     if (!zb_value_shape(l->graph.values[value].value, &shape) ||
-        !node->def->view(view, in, value - node->result_begin, &shape, &state->layout))
+        !node->def->view(view, in, value - node->result_begin, &shape, &state->strided))
       return false;
-    state->strided = !is_contiguous(&shape, &state->layout);
+    state->is_strided = !is_contiguous(&shape, &state->strided);
   }
   return true;
 }
 
-static zb_result visit_view(layouts *l, const zb_node *node) {
+static zb_result visit_view(strider *l, const zb_node *node) {
   zb_op_view view;
   zb_op_view_storage storage;
-  zb_layout dense;
+  zb_strided dense;
   int operand = l->graph.operands[node->operand_begin];
   if (!zb_op_view_get(node->op, &view, &storage)) return visit_reader(l, node->op, NULL, &operand, 1);
-  if (view_results(l, node, &view, &l->values[operand].layout)) return ZB_OK;
+  if (view_results(l, node, &view, &l->values[operand].strided)) return ZB_OK;
   MlirValue copy = contiguous_for(l, operand, node->op);
   if (mlirValueIsNull(copy)) return ZB_FAIL;
   mlirOperationSetOperand(node->op, 0, copy);
-  zb_contiguous_layout(&view.operands[0], &dense);
+  zb_contiguous(&view.operands[0], &dense);
   if (view_results(l, node, &view, &dense)) return ZB_OK;
   return zb_op_error_at(node->op, "correct the `view` of its row", "'%s' is no view even of contiguous data",
                         node->def->name);
@@ -177,7 +177,7 @@ static bool is_view(const zb_node *node) {
   return node->def && node->def->op_class == ZB_CLASS_VIEW && node->def->view && node->operand_count == 1;
 }
 
-static zb_result visit_all(layouts *l) {
+static zb_result visit_all(strider *l) {
   ZB_FOR_EACH_NODE(node, &l->graph) {
     zb_result result = is_view(node) ? visit_view(l, node)
                                      : visit_reader(l, node->op, node->def, l->graph.operands + node->operand_begin,
@@ -187,9 +187,9 @@ static zb_result visit_all(layouts *l) {
   return visit_reader(l, l->graph.terminator, NULL, l->graph.returned, l->graph.returned_count);
 }
 
-/* ---- Folding ---- */
+/* ---- Products that add into sums ---- */
 
-static bool folds(const zb_graph *graph, const zb_node *accumulate) {
+static bool can_add(const zb_graph *graph, const zb_node *accumulate) {
   for (const zb_node *reader = accumulate;;) {
     const zb_value *value = &graph->values[zb_operand(graph, reader, 0)];
     if (value->producer < 0 || value->use_count != 1 || value->returned || value->index != 0) return false;
@@ -198,18 +198,18 @@ static bool folds(const zb_graph *graph, const zb_node *accumulate) {
   }
 }
 
-static void decide_folds(layouts *l) {
+static void let_producers_add(strider *l) {
   ZB_FOR_EACH_NODE(node, &l->graph) {
-    if (!zb_node_is(node, "zb.accumulate") || node->operand_count != 1 || !folds(&l->graph, node)) continue;
-    if (zb_has_attribute(node->op, ZB_ATTR_FOLD)) continue;
-    zb_set_attribute(node->op, ZB_ATTR_FOLD, mlirUnitAttrGet(mlirOperationGetContext(node->op)));
+    if (!zb_node_is(node, "zb.accumulate") || node->operand_count != 1 || !can_add(&l->graph, node)) continue;
+    if (zb_has_attribute(node->op, ZB_ATTR_IN_PRODUCT)) continue;
+    zb_set_attribute(node->op, ZB_ATTR_IN_PRODUCT, mlirUnitAttrGet(mlirOperationGetContext(node->op)));
     ++l->changes;
   }
 }
 
 /* ---- The pass ---- */
 
-static zb_status layouts_init(zb_arena *arena, MlirOperation function, layouts *l) {
+static zb_status strider_init(zb_arena *arena, MlirOperation function, strider *l) {
   ZB_TRY(zb_graph_build(arena, function, &l->graph));
   ZB_FOR_EACH_NODE(node, &l->graph) {
     int64_t id = zb_get_i64(node->op, ZB_ATTR_ID, -1);
@@ -224,7 +224,7 @@ static zb_status layouts_init(zb_arena *arena, MlirOperation function, layouts *
   }
   for (int v = 0; v < l->graph.value_count; ++v) {
     zb_shape shape;
-    if (zb_value_shape(l->graph.values[v].value, &shape)) zb_contiguous_layout(&shape, &l->values[v].layout);
+    if (zb_value_shape(l->graph.values[v].value, &shape)) zb_contiguous(&shape, &l->values[v].strided);
   }
   return NULL;
 }
@@ -239,18 +239,18 @@ static zb_result widen_sums(zb_pass *pass, MlirOperation function) {
 }
 
 static zb_result run(zb_pass *pass, MlirOperation function) {
-  layouts l = {0};
+  strider l = {0};
   if (!widen_sums(pass, function)) return ZB_FAIL;
-  ZB_PASS_TRY(pass, layouts_init(&pass->arena, function, &l));
+  ZB_PASS_TRY(pass, strider_init(&pass->arena, function, &l));
   if (!visit_all(&l)) return ZB_FAIL;
-  decide_folds(&l);
+  let_producers_add(&l);
   pass->changes += l.changes;
   return ZB_OK;
 }
 
 const zb_pass_def zb_pass_layout = {
     .name = "zb-layout",
-    .summary = "make views strides, copy where a reader needs dense data, fold accumulates into products",
+    .summary = "make views strides, copy where a reader needs dense data, let products add into sums themselves",
     .requires_level = "split",
     .run_on_function = run,
 };

@@ -201,9 +201,9 @@ char *zb_order_marked(const zb_order *order, int rank, int index);
 static inline bool zb_placement_takes(const zb_placement_def *placement, int chunks) {
   return chunks >= placement->chunks_min && chunks <= placement->chunks_max;
 }
-/* What zb_schedule_layout says but for the check that the schedule takes these chunks. */
-zb_status zb_placement_layout(const zb_schedule_def *schedule, int ranks, const char **placement,
-                              int *chunks) ZB_MUST_USE;
+/* What zb_schedule_place says but for the check that the schedule takes these chunks. */
+zb_status zb_schedule_place_open(const zb_schedule_def *schedule, int ranks, const char **placement,
+                                 int *chunks) ZB_MUST_USE;
 
 /* The greatest; of 0 and x it is x. */
 static inline int64_t zb_common_divisor(int64_t a, int64_t b) {

@@ -112,7 +112,7 @@ static int fewest_chunks(const zb_schedule_def *schedule, const zb_placement_def
   return zb_max_int(schedule->chunks_min, zb_min_int(chunks, schedule->chunks_max));
 }
 
-zb_status zb_placement_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
+zb_status zb_schedule_place_open(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
   const char *nearest = NULL;
   if (*placement && is_list(*placement)) {
     const int count = list_length(*placement);

@@ -128,7 +128,7 @@ const char *zb_placement_name(const zb_problem *p) {
 
 zb_status zb_problem_uniform(const zb_uniform_costs *costs, const zb_schedule_def *schedule, int ranks,
                              int micro_batches, const char **placement, int *chunks, zb_problem_data *out) {
-  if (schedule) ZB_TRY(zb_schedule_layout(schedule, ranks, placement, chunks));
+  if (schedule) ZB_TRY(zb_schedule_place(schedule, ranks, placement, chunks));
   if (schedule && schedule->two_pipelines) {
     if (strcmp(*placement, schedule->placement) != 0)
       return ZB_ERROR(USAGE, "%s is defined for placement %s only, got '%s'", schedule->name, schedule->placement,

@@ -477,6 +477,7 @@ static void add_wait(allocator *a, int node, int message) {
   const int op = a->first_op + node;
   for (size_t i = a->waits.count; i > 0 && a->waits.items[i - 1].op == op; --i)
     if (a->waits.items[i - 1].message == message) return;
+  ZB_ASSERT(message < a->messages.count);
   (void)ZB_PUSH(a->arena, &a->waits, (zb_waits_row){.op = op, .message = message});
 }
 
@@ -751,8 +752,6 @@ static void write_tables(allocator *a, bool evaluates) {
     rows[r] = (zb_regions_row){.offset = (int64_t)a->regions[r].offset, .bytes = (int64_t)a->regions[r].bytes};
   const zb_evaluation_regions_row of_evaluation[] = {{(int64_t)slots->offset, (int64_t)slots->bytes},
                                                      {(int64_t)workspace->offset, (int64_t)workspace->bytes}};
-  for (size_t i = 0; i < a->waits.count; ++i)
-    ZB_ASSERT(a->waits.items[i].message < a->messages.count);
   zb_regions_set(a->rank_op, rows, ZB_REGION_COUNT);
   if (evaluates) zb_evaluation_regions_set(a->rank_op, of_evaluation, 2);
   zb_set_i64(a->rank_op, ZB_ATTR_ARENA, (int64_t)arena_bytes(a));

@@ -47,7 +47,7 @@ static zb_cost described_cost(MlirOperation op) {
 static bool accumulate_text(MlirOperation op, char text[ZB_COST_TEXT_BYTES]) {
   zb_shape shape;
   char shape_text[96];
-  if (zb_has_attribute(op, ZB_ATTR_FOLD)) return false;
+  if (zb_has_attribute(op, ZB_ATTR_IN_PRODUCT)) return false;
   if (!zb_value_shape(mlirOperationGetResult(op, 0), &shape)) return false;
   snprintf(text, ZB_COST_TEXT_BYTES, "accumulate %s", zb_shape_text(&shape, shape_text));
   return true;

@@ -272,12 +272,12 @@ static zb_status emit_operand(zb_emitter *e, const zb_subprogram_info *info, int
   if (!zb_type_shape(mlirValueGetType(info->workspace.graph.values[value].value), &shape) || home->base == ZB_BASE_NONE)
     return ZB_ERROR(INVALID, "%s: an operand has no home", info->name);
   zb_home_address(info, home, regions_of(e, info), &out->base, &out->offset);
-  out->offset += (uint64_t)home->layout.offset * zb_dtype_bytes(shape.dtype);
+  out->offset += (uint64_t)home->strided.offset * zb_dtype_bytes(shape.dtype);
   out->dtype = shape.dtype;
   out->rank = shape.rank;
   for (int d = 0; d < shape.rank; ++d) {
     out->shape[d] = shape.dims[d];
-    out->strides[d] = home->layout.strides[d];
+    out->strides[d] = home->strided.strides[d];
   }
   return NULL;
 }
@@ -392,7 +392,8 @@ static zb_status emit_instruction(zb_emitter *e, const zb_subprogram_info *info,
     ZB_TRY(emit_operand(e, info, g->operands[node->operand_begin + i],
                         &out->inputs[operand_place(node->def, i, node->operand_count)]));
   for (int r = 0; r < node->result_count; ++r) {
-    /* A folded product writes through reshapes into the accumulator; its own shape is what it computes. */
+    /* A product that adds into the sum writes through reshapes into the accumulator; its own shape is what it computes.
+     */
     ZB_TRY(emit_operand(e, info, node->result_begin + r, &out->outputs[r]));
   }
   zb_op_cost cost = zb_cost_of(node->op, node->def, NULL);

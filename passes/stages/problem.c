@@ -324,12 +324,12 @@ void zb_module_problem_deinit(zb_module_problem *problem) {
 zb_status zb_schedule_to_train(const char *text, zb_schedule_choice *out) {
   ZB_TRY(zb_schedule_parse(text, out));
   if (!out->schedule->two_pipelines) return NULL;
-  char folded[64]; /* "dualpipe" has "dualpipev" */
-  snprintf(folded, sizeof folded, "%sv", out->schedule->name);
+  char v_form[64]; /* "dualpipe" has "dualpipev" */
+  snprintf(v_form, sizeof v_form, "%sv", out->schedule->name);
   return zb_status_hint(ZB_ERROR(USAGE,
                                  "%s keeps every stage on two ranks: it can be simulated (zb-sched), not trained",
                                  out->schedule->name),
-                        "%s keeps every stage on one rank", zb_schedule_find(folded, NULL) ? folded : "zb-h1");
+                        "%s keeps every stage on one rank", zb_schedule_find(v_form, NULL) ? v_form : "zb-h1");
 }
 
 /* ---- Orders as text ---- */

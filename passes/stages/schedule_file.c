@@ -46,8 +46,8 @@ static zb_status check_placement(const char *path, const zb_order_file *file, co
   return status;
 }
 
-zb_status zb_schedule_file_layout(const char *path, int *ranks, int *chunks, int *micro_batches, const char **placement,
-                                  char **out_placement) {
+zb_status zb_schedule_file_place(const char *path, int *ranks, int *chunks, int *micro_batches, const char **placement,
+                                 char **out_placement) {
   zb_order_file file;
   const zb_order_expected expected = {.ranks = *ranks, .stages = *ranks * *chunks, .micro_batches = *micro_batches};
   *out_placement = NULL;

@@ -66,10 +66,10 @@ static void fix(packer *p, int value, int base, uint64_t offset) {
   zb_shape shape;
   if (home->fixed || !value_shape(&p->w->graph, value, &shape)) return;
   *home = (zb_home){.base = base, .offset = offset, .constant = -1, .fixed = true};
-  zb_contiguous_layout(&shape, &home->layout);
+  zb_contiguous(&shape, &home->strided);
 }
 
-/* The value under contiguous views (reshapes): what a fold or an accumulate really writes. */
+/* The value under contiguous views (reshapes): what a producer that adds, or an accumulate, really writes. */
 static int under_views(const zb_graph *g, int value) {
   for (const zb_node *maker; (maker = zb_maker(g, value)) && maker->def && maker->def->op_class == ZB_CLASS_VIEW;)
     value = zb_operand(g, maker, 0);
@@ -103,7 +103,7 @@ static void fix_homes(packer *p) {
     fix(p, g->returned[i], g->argument_count + i, 0);
 }
 
-/* Accumulates: the sum stays where it is, and a folded producer adds there itself. */
+/* Accumulates: the sum stays where it is, and a producer that can adds there itself. */
 static void fix_accumulates(packer *p) {
   const zb_graph *g = &p->w->graph;
   ZB_FOR_EACH_NODE(node, g) {
@@ -113,7 +113,7 @@ static void fix_accumulates(packer *p) {
     const zb_node *maker = zb_maker(g, value);
     p->w->accumulates[node->number] = true;
     /* A product of another job cannot add here: the accumulate does. */
-    if (!zb_has_attribute(node->op, ZB_ATTR_FOLD) || !maker || !zb_has_trait(maker->def, ZB_TRAIT_ACCUMULATES))
+    if (!zb_has_attribute(node->op, ZB_ATTR_IN_PRODUCT) || !maker || !zb_has_trait(maker->def, ZB_TRAIT_ACCUMULATES))
       continue;
     p->w->homes[value].fixed = false;
     fix(p, value, sum->base, sum->offset);
@@ -140,14 +140,14 @@ static zb_status view_home(packer *p, const zb_node *node) {
   for (int r = 0; r < node->result_count; ++r) {
     int value = node->result_begin + r;
     zb_shape shape;
-    zb_layout layout;
-    if (!value_shape(g, value, &shape) || !node->def->view(&view, &p->w->homes[operand].layout, r, &shape, &layout)) {
+    zb_strided strided;
+    if (!value_shape(g, value, &shape) || !node->def->view(&view, &p->w->homes[operand].strided, r, &shape, &strided)) {
       zb_op_error_at(node->op, "run zb-layout before zb-memory: it copies where strides do not reach",
                      "zb.%s cannot be a view of its operand", node->def->name);
       return ZB_ERROR(INVALID, "a view cannot be a stride");
     }
     share(p, value, operand);
-    p->w->homes[value].layout = layout;
+    p->w->homes[value].strided = strided;
   }
   return NULL;
 }
@@ -220,9 +220,9 @@ static uint64_t place(packer *p, uint64_t bytes, int last) {
 
 /* Whether another operand looks at the same buffer through other strides: then it would be overwritten while it is
  * read. */
-static bool seen_otherwise(const packer *p, const zb_node *node, int root, const zb_layout *dense) {
+static bool seen_otherwise(const packer *p, const zb_node *node, int root, const zb_strided *dense) {
   ZB_FOR_EACH_OPERAND(operand, &p->w->graph, node)
-    if (p->root[operand] == root && memcmp(&p->w->homes[operand].layout, dense, sizeof *dense) != 0) return true;
+    if (p->root[operand] == root && memcmp(&p->w->homes[operand].strided, dense, sizeof *dense) != 0) return true;
   return false;
 }
 
@@ -231,12 +231,12 @@ static bool take_over(packer *p, const zb_node *node) {
   const zb_graph *g = &p->w->graph;
   zb_shape result, operand_shape;
   if (!zb_has_trait(node->def, ZB_TRAIT_ELEMENTWISE) || !value_shape(g, node->result_begin, &result)) return false;
-  zb_layout dense;
-  zb_contiguous_layout(&result, &dense);
+  zb_strided dense;
+  zb_contiguous(&result, &dense);
   ZB_FOR_EACH_OPERAND(operand, g, node) {
     int root = p->root[operand];
     const zb_home *home = &p->w->homes[operand];
-    if (home->base != ZB_BASE_WORKSPACE || p->last_use[root] != node->number || home->layout.offset != 0) continue;
+    if (home->base != ZB_BASE_WORKSPACE || p->last_use[root] != node->number || home->strided.offset != 0) continue;
     if (!value_shape(g, operand, &operand_shape) || !zb_shape_equal(&operand_shape, &result)) continue;
     if (value_bytes(g, root) != value_bytes(g, operand) || seen_otherwise(p, node, root, &dense)) continue;
     if (value_bytes(g, operand) == 0) continue; /* another block may begin where it is */
@@ -265,7 +265,7 @@ static zb_status place_results(packer *p, const zb_node *node) {
     zb_shape shape;
     if (home->fixed || home->base != ZB_BASE_NONE || !value_shape(g, value, &shape)) continue;
     *home = (zb_home){.base = ZB_BASE_WORKSPACE, .constant = -1};
-    zb_contiguous_layout(&shape, &home->layout);
+    zb_contiguous(&shape, &home->strided);
     home->offset = place(p, value_bytes(g, value), p->last_use[value] > n ? p->last_use[value] : n);
   }
   return NULL;

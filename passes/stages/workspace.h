@@ -12,9 +12,9 @@ enum { ZB_BASE_WORKSPACE = -1, ZB_BASE_CONSTANT = -2, ZB_BASE_NONE = -3 };
  * in the constants that zb.constant ops of this function give, the op is `constant`. */
 typedef struct zb_home {
   int base;
-  uint64_t offset;  /* bytes, of element 0 of the base value */
-  zb_layout layout; /* of this value over it, elements */
-  int constant;     /* node of the zb.constant, or -1 */
+  uint64_t offset;    /* bytes, of element 0 of the base value */
+  zb_strided strided; /* of this value over it, elements */
+  int constant;       /* node of the zb.constant, or -1 */
   bool fixed;
 } zb_home;
 
@@ -24,7 +24,7 @@ typedef struct zb_workspace {
   uint64_t *scratch_offset; /* per node: its scratch in the workspace */
   uint64_t *scratch_bytes;
   bool *accumulates; /* per node: adds into result 0 */
-  bool *skipped;     /* per node: no instruction (views, gets, folded accumulates, constants) */
+  bool *skipped;     /* per node: no instruction (views, gets, accumulates that the producer makes, constants) */
   uint64_t bytes;    /* of the workspace */
 } zb_workspace;
 

@@ -14,7 +14,7 @@ enum { VALUES_MAX = 1 << 16 };
 typedef struct evaluated {
   zb_shape shape;
   void *data;
-  zb_layout layout;
+  zb_strided strided;
 } evaluated;
 
 typedef struct evaluator {
@@ -36,14 +36,14 @@ static const char *complain(MlirOperation op, const char *what) {
   return message;
 }
 
-static zb_layout contiguous_layout(const zb_shape *shape) {
-  zb_layout layout = {.offset = 0};
+static zb_strided contiguous(const zb_shape *shape) {
+  zb_strided strided = {.offset = 0};
   int64_t stride = 1;
   for (int i = shape->rank - 1; i >= 0; --i) {
-    layout.strides[i] = stride;
+    strided.strides[i] = stride;
     stride *= shape->dims[i];
   }
-  return layout;
+  return strided;
 }
 
 static void *new_buffer(evaluator *e, uint64_t bytes) {
@@ -67,22 +67,22 @@ static const evaluated *look_up(const evaluator *e, MlirValue value) {
 
 static zb_tensor as_tensor(const evaluated *value) {
   zb_tensor tensor = {.dtype = value->shape.dtype, .rank = value->shape.rank};
-  tensor.data = (char *)value->data + value->layout.offset * (int64_t)zb_dtype_bytes(value->shape.dtype);
+  tensor.data = (char *)value->data + value->strided.offset * (int64_t)zb_dtype_bytes(value->shape.dtype);
   for (int i = 0; i < tensor.rank; ++i) {
     tensor.shape[i] = value->shape.dims[i];
-    tensor.strides[i] = value->layout.strides[i];
+    tensor.strides[i] = value->strided.strides[i];
   }
   return tensor;
 }
 
-/* Copies a value of any layout to contiguous memory. */
+/* Copies a value of any strides to contiguous memory. */
 static void pack(const evaluated *value, void *to) {
   size_t bytes = zb_dtype_bytes(value->shape.dtype);
   int64_t total = zb_shape_elements(&value->shape), index[ZB_DIMS_MAX] = {0};
   for (int64_t n = 0; n < total; ++n) {
-    int64_t at = value->layout.offset;
+    int64_t at = value->strided.offset;
     for (int i = 0; i < value->shape.rank; ++i)
-      at += index[i] * value->layout.strides[i];
+      at += index[i] * value->strided.strides[i];
     memcpy((char *)to + n * (int64_t)bytes, (const char *)value->data + at * (int64_t)bytes, bytes);
     for (int i = value->shape.rank - 1; i >= 0 && ++index[i] == value->shape.dims[i]; --i)
       index[i] = 0;
@@ -90,7 +90,7 @@ static void pack(const evaluated *value, void *to) {
 }
 
 static evaluated packed(evaluator *e, const evaluated *value) {
-  evaluated copy = {.shape = value->shape, .layout = contiguous_layout(&value->shape)};
+  evaluated copy = {.shape = value->shape, .strided = contiguous(&value->shape)};
   copy.data = new_buffer(e, (uint64_t)zb_shape_bytes(&value->shape));
   pack(value, copy.data);
   return copy;
@@ -102,10 +102,10 @@ static const char *run_view(evaluator *e, MlirOperation op, const zb_op_view *vi
     MlirValue result = mlirOperationGetResult(op, i);
     evaluated out = {.data = source.data};
     if (!zb_type_shape(mlirValueGetType(result), &out.shape)) return complain(op, "result is no tensor");
-    if (!view->def->view(view, &source.layout, (int)i, &out.shape, &out.layout)) {
+    if (!view->def->view(view, &source.strided, (int)i, &out.shape, &out.strided)) {
       source = packed(e, &source);
       out.data = source.data;
-      if (!view->def->view(view, &source.layout, (int)i, &out.shape, &out.layout))
+      if (!view->def->view(view, &source.strided, (int)i, &out.shape, &out.strided))
         return complain(op, "no view of a contiguous operand");
     }
     define(e, result, out);
@@ -118,7 +118,7 @@ static const char *run_constant(evaluator *e, MlirOperation op) {
   evaluated out;
   if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, 0)), &out.shape))
     return complain(op, "result is no tensor");
-  out.layout = contiguous_layout(&out.shape);
+  out.strided = contiguous(&out.shape);
   out.data = new_buffer(e, (uint64_t)zb_shape_bytes(&out.shape));
   size_t bytes = zb_dtype_bytes(out.shape.dtype);
   int64_t total = zb_shape_elements(&out.shape);
@@ -159,7 +159,7 @@ static const char *run_kernel(evaluator *e, MlirOperation op, const zb_op_view *
     evaluated out;
     if (!zb_type_shape(mlirValueGetType(mlirOperationGetResult(op, i)), &out.shape))
       return complain(op, "result is no tensor");
-    out.layout = contiguous_layout(&out.shape);
+    out.strided = contiguous(&out.shape);
     out.data = new_buffer(e, (uint64_t)zb_shape_bytes(&out.shape));
     define(e, mlirOperationGetResult(op, i), out);
     outputs[i] = as_tensor(&out);
@@ -206,7 +206,7 @@ const char *zb_evaluate(MlirBlock block, const zb_array *inputs, const MlirValue
   e.count = e.buffer_count = 0;
   ZB_ASSERT(e.numbers);
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i) {
-    evaluated value = {.shape = inputs[i].shape, .data = inputs[i].data, .layout = contiguous_layout(&inputs[i].shape)};
+    evaluated value = {.shape = inputs[i].shape, .data = inputs[i].data, .strided = contiguous(&inputs[i].shape)};
     define(&e, mlirBlockGetArgument(block, i), value);
   }
   MlirOperation terminator = mlirBlockGetTerminator(block);

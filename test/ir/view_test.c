@@ -1,7 +1,7 @@
 /* view() of the view ops against brute force: where every element of the result lies, element by element.
  *
  * A buffer is walked through random chains of views. For zb.reshape the brute force also decides whether any strides
- * could express the result, so that both a wrong layout and a needless copy fail.
+ * could express the result, so that both wrong strides and a needless copy fail.
  */
 #include "test/ir/test.h"
 
@@ -15,35 +15,35 @@ static int64_t random_below(int64_t n) {
 }
 
 /* Offsets of all elements in row-major order. */
-static int64_t addresses(const zb_shape *shape, const zb_layout *layout, int64_t *out) {
+static int64_t addresses(const zb_shape *shape, const zb_strided *strided, int64_t *out) {
   int64_t total = zb_shape_elements(shape), index[ZB_DIMS_MAX] = {0};
   CU_ASSERT_FATAL(total <= ELEMENTS_MAX);
   for (int64_t n = 0; n < total; ++n) {
-    out[n] = layout->offset;
+    out[n] = strided->offset;
     for (int i = 0; i < shape->rank; ++i)
-      out[n] += index[i] * layout->strides[i];
+      out[n] += index[i] * strided->strides[i];
     for (int i = shape->rank - 1; i >= 0 && ++index[i] == shape->dims[i]; --i)
       index[i] = 0;
   }
   return total;
 }
 
-static void check_same(const zb_shape *shape, const zb_layout *layout, const int64_t *expected, int64_t count) {
+static void check_same(const zb_shape *shape, const zb_strided *strided, const int64_t *expected, int64_t count) {
   static int64_t got[ELEMENTS_MAX];
-  CU_ASSERT_EQUAL_FATAL(addresses(shape, layout, got), count);
+  CU_ASSERT_EQUAL_FATAL(addresses(shape, strided, got), count);
   CU_ASSERT(count == 0 || memcmp(got, expected, (size_t)count * sizeof got[0]) == 0);
 }
 
 /* Whether some strides give these addresses: each dimension's stride is the distance of its first two elements. */
 static bool can_be_strided(const zb_shape *shape, const int64_t *wanted, int64_t count) {
   static int64_t got[ELEMENTS_MAX];
-  zb_layout layout = {.offset = count ? wanted[0] : 0};
+  zb_strided strided = {.offset = count ? wanted[0] : 0};
   int64_t step = 1;
   for (int i = shape->rank - 1; i >= 0; --i) {
-    layout.strides[i] = shape->dims[i] > 1 && count ? wanted[step] - wanted[0] : 0;
+    strided.strides[i] = shape->dims[i] > 1 && count ? wanted[step] - wanted[0] : 0;
     step *= shape->dims[i];
   }
-  addresses(shape, &layout, got);
+  addresses(shape, &strided, got);
   return count == 0 || memcmp(got, wanted, (size_t)count * sizeof got[0]) == 0;
 }
 
@@ -65,22 +65,22 @@ static zb_op_view view_of(const subject *s, const zb_shape *x) {
   return (zb_op_view){.def = s->def, .operands = x, .operand_count = 1, .attrs = {s->attrs, s->attr_count}};
 }
 
-/* Applies an op whose view must exist; checks against `expected`; replaces *x and *layout. */
-static void apply(const subject *s, zb_shape *x, zb_layout *layout, const int64_t *expected, int64_t count) {
+/* Applies an op whose view must exist; checks against `expected`; replaces *x and *strided. */
+static void apply(const subject *s, zb_shape *x, zb_strided *strided, const int64_t *expected, int64_t count) {
   zb_op_view view = view_of(s, x);
   zb_op_error error;
   zb_shape result;
-  zb_layout out;
+  zb_strided out;
   CU_ASSERT_FATAL(s->def->infer(&view, &result, &error));
-  CU_ASSERT_FATAL(s->def->view(&view, layout, 0, &result, &out));
+  CU_ASSERT_FATAL(s->def->view(&view, strided, 0, &result, &out));
   check_same(&result, &out, expected, count);
   *x = result;
-  *layout = out;
+  *strided = out;
 }
 
 static int64_t expected[ELEMENTS_MAX], before[ELEMENTS_MAX];
 
-static void step_transpose(zb_shape *x, zb_layout *layout) {
+static void step_transpose(zb_shape *x, zb_strided *strided) {
   subject s = {.def = zb_op_find_name("transpose")};
   for (int i = 0; i < x->rank; ++i)
     s.ints[0][i] = i;
@@ -90,7 +90,7 @@ static void step_transpose(zb_shape *x, zb_layout *layout) {
     s.ints[0][j] = swap;
   }
   add_ints(&s, "permutation", x->rank);
-  int64_t total = addresses(x, layout, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
+  int64_t total = addresses(x, strided, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
   for (int i = x->rank - 1; i >= 0; --i)
     strides[i] = stride, stride *= x->dims[i];
   for (int64_t n = 0; n < total; ++n) {
@@ -101,13 +101,13 @@ static void step_transpose(zb_shape *x, zb_layout *layout) {
     for (int i = x->rank - 1; i >= 0 && ++index[i] == x->dims[s.ints[0][i]]; --i)
       index[i] = 0;
   }
-  apply(&s, x, layout, expected, total);
+  apply(&s, x, strided, expected, total);
 }
 
-static void step_slice(zb_shape *x, zb_layout *layout) {
+static void step_slice(zb_shape *x, zb_strided *strided) {
   subject s = {.def = zb_op_find_name("slice")};
   zb_shape result = *x;
-  int64_t total = addresses(x, layout, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
+  int64_t total = addresses(x, strided, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
   for (int i = 0; i < x->rank; ++i) {
     s.ints[0][i] = random_below(x->dims[i]);
     s.ints[2][i] = 1 + random_below(3);
@@ -128,14 +128,14 @@ static void step_slice(zb_shape *x, zb_layout *layout) {
     for (int i = x->rank - 1; i >= 0 && ++index[i] == result.dims[i]; --i)
       index[i] = 0;
   }
-  apply(&s, x, layout, expected, total);
+  apply(&s, x, strided, expected, total);
 }
 
 /* Grows dimensions of size 1 and adds one in front. */
-static void step_expand(zb_shape *x, zb_layout *layout) {
+static void step_expand(zb_shape *x, zb_strided *strided) {
   subject s = {.def = zb_op_find_name("expand")};
   bool front = x->rank < 4 && random_below(2);
-  int64_t total = addresses(x, layout, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
+  int64_t total = addresses(x, strided, before), strides[ZB_DIMS_MAX], index[ZB_DIMS_MAX] = {0}, stride = 1;
   zb_shape result = {.dtype = x->dtype, .rank = x->rank + (front ? 1 : 0)};
   int extra = result.rank - x->rank;
   for (int i = 0; i < result.rank; ++i)
@@ -153,7 +153,7 @@ static void step_expand(zb_shape *x, zb_layout *layout) {
     for (int i = result.rank - 1; i >= 0 && ++index[i] == result.dims[i]; --i)
       index[i] = 0;
   }
-  apply(&s, x, layout, expected, total);
+  apply(&s, x, strided, expected, total);
 }
 
 /* A random shape with this many elements, ones among it. */
@@ -173,38 +173,38 @@ static int random_factors(int64_t left, int64_t dims[ZB_DIMS_MAX]) {
 
 static int views_made, views_refused;
 
-static void step_reshape(zb_shape *x, zb_layout *layout) {
+static void step_reshape(zb_shape *x, zb_strided *strided) {
   subject s = {.def = zb_op_find_name("reshape")};
-  int64_t total = addresses(x, layout, expected);
+  int64_t total = addresses(x, strided, expected);
   int rank = random_factors(total, s.ints[0]);
   add_ints(&s, "shape", rank);
   zb_op_view view = view_of(&s, x);
   zb_op_error error;
   zb_shape result;
-  zb_layout out;
+  zb_strided out;
   CU_ASSERT_FATAL(s.def->infer(&view, &result, &error));
-  bool possible = can_be_strided(&result, expected, total), made = s.def->view(&view, layout, 0, &result, &out);
+  bool possible = can_be_strided(&result, expected, total), made = s.def->view(&view, strided, 0, &result, &out);
   CU_ASSERT_EQUAL(made, possible);
   views_made += made;
   views_refused += !made;
   if (!made) return;
   check_same(&result, &out, expected, total);
   *x = result;
-  *layout = out;
+  *strided = out;
 }
 
 static void test_chains(void) {
-  void (*const steps[])(zb_shape *, zb_layout *) = {step_transpose, step_slice, step_expand, step_reshape,
-                                                    step_reshape};
+  void (*const steps[])(zb_shape *, zb_strided *) = {step_transpose, step_slice, step_expand, step_reshape,
+                                                     step_reshape};
   for (int round = 0; round < 4000; ++round) {
     zb_shape x = {.dtype = ZB_F32};
-    zb_layout layout = {.offset = random_below(5)};
+    zb_strided strided = {.offset = random_below(5)};
     int64_t stride = 1;
     x.rank = random_factors(1 + random_below(96), x.dims);
     for (int i = x.rank - 1; i >= 0; --i)
-      layout.strides[i] = stride, stride *= x.dims[i];
+      strided.strides[i] = stride, stride *= x.dims[i];
     for (int step = 0; step < 6; ++step)
-      steps[random_below(5)](&x, &layout);
+      steps[random_below(5)](&x, &strided);
   }
   /* Both outcomes must have been seen often. */
   CU_ASSERT(views_made > 1000);
@@ -213,7 +213,7 @@ static void test_chains(void) {
 
 static void test_split(void) {
   zb_shape x = {ZB_F32, 2, {3, 7}}, results[3];
-  zb_layout layout = {.offset = 2, .strides = {10, 1}}, out;
+  zb_strided strided = {.offset = 2, .strides = {10, 1}}, out;
   int64_t sizes[] = {1, 4, 2};
   zb_attr attrs[] = {zb_int("axis", 1), zb_ints("sizes", sizes, 3)};
   zb_op_view view = {
@@ -222,7 +222,7 @@ static void test_split(void) {
   CU_ASSERT_FATAL(view.def->infer(&view, results, &error));
   static const int64_t offsets[] = {2, 3, 7};
   for (int i = 0; i < 3; ++i) {
-    CU_ASSERT_FATAL(view.def->view(&view, &layout, i, &results[i], &out));
+    CU_ASSERT_FATAL(view.def->view(&view, &strided, i, &results[i], &out));
     CU_ASSERT_EQUAL(out.offset, offsets[i]);
     CU_ASSERT(out.strides[0] == 10 && out.strides[1] == 1);
     CU_ASSERT_EQUAL(results[i].dims[1], sizes[i]);
@@ -250,14 +250,14 @@ static void test_reshape_by_hand(void) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
     zb_shape x = {.dtype = ZB_F32, .rank = cases[i].rank}, result;
-    zb_layout layout = {.offset = 0}, out;
+    zb_strided strided = {.offset = 0}, out;
     memcpy(x.dims, cases[i].dims, sizeof cases[i].dims);
-    memcpy(layout.strides, cases[i].strides, sizeof cases[i].strides);
+    memcpy(strided.strides, cases[i].strides, sizeof cases[i].strides);
     zb_attr attr = zb_ints("shape", cases[i].new_dims, cases[i].new_rank);
     zb_op_view view = {.def = zb_op_find_name("reshape"), .operands = &x, .operand_count = 1, .attrs = {&attr, 1}};
     zb_op_error error;
     CU_ASSERT_FATAL(view.def->infer(&view, &result, &error));
-    CU_ASSERT_EQUAL(view.def->view(&view, &layout, 0, &result, &out), cases[i].possible);
+    CU_ASSERT_EQUAL(view.def->view(&view, &strided, 0, &result, &out), cases[i].possible);
   }
 }
 

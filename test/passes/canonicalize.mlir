@@ -149,7 +149,7 @@ func.func @no_change(%x: tensor<4x8xf32> {zb.input = "x"}) -> tensor<32xf32> {
 
 // -----
 
-// Forward ops of a differentiated program stay, for gradient ops name them; a transpose that is folded into the product of a gradient op
+// Forward ops of a differentiated program stay, for gradient ops name them; a transpose that the product of a gradient op absorbs
 // keeps its rest in that op's stage.
 // CHECK-LABEL: func.func @numbered
 // CHECK: "zb.reshape"(%{{[a-z0-9]+}}) {shape = array<i64: 2, 5, 3, 4>, zb.id = 0 : i64}

@@ -27,10 +27,10 @@ module attributes {zb.chunks = 1 : i64, zb.level = "staged", zb.placement = "pla
     %5 = "zb.cross_entropy_grad"(%2, %arg1, %3#1, %4) {reduction = "mean", zb.of = 3 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
     %6 = "zb.matmul"(%5, %arg3) {transpose_rhs = true, zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
     %7 = "zb.matmul"(%1, %5) {transpose_lhs = true, zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
-    %8 = "zb.accumulate"(%7) {parameter = "net.w1", use = 0 : i64, zb.fold, zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<16x8xf32>) -> tensor<16x8xf32>
+    %8 = "zb.accumulate"(%7) {parameter = "net.w1", use = 0 : i64, zb.in_product, zb.of = 2 : i64, zb.stage = 1 : i64} : (tensor<16x8xf32>) -> tensor<16x8xf32>
     %9 = "zb.relu_grad"(%1, %6) {zb.of = 1 : i64, zb.stage = 0 : i64} : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
     %10 = "zb.matmul"(%arg0, %9) {transpose_lhs = true, zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
-    %11 = "zb.accumulate"(%10) {parameter = "net.w0", use = 0 : i64, zb.fold, zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %11 = "zb.accumulate"(%10) {parameter = "net.w0", use = 0 : i64, zb.in_product, zb.of = 0 : i64, zb.stage = 0 : i64} : (tensor<8x16xf32>) -> tensor<8x16xf32>
     %12:3 = "zb.adamw"(%arg2, %11, %arg4, %arg5, %arg8, %s0) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
     %13:3 = "zb.adamw"(%arg3, %8, %arg6, %arg7, %arg8, %s1) {beta1 = 9.000000e-01 : f64, beta2 = 0.99899999999999999 : f64, eps = 1.000000e-08 : f64, gradient_scale = 5.000000e-01 : f64, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<i64>, tensor<2xf64>) -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>)
     return %3#0, %12#0, %13#0, %12#1, %12#2, %13#1, %13#2 : tensor<f32>, tensor<8x16xf32>, tensor<16x8xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<16x8xf32>, tensor<16x8xf32>

@@ -1,4 +1,4 @@
-// zb-layout: views are strides where their readers take them, copies where not; accumulates are folded into products.
+// zb-layout: views are strides where their readers take them, copies where not; products add into sums themselves.
 // RUN: zb-opt --zb-layout --split-input-file %s | FileCheck %s
 
 // Heads of a fused projection: split, reshape and transpose are strides for a product; nothing is copied.
@@ -91,17 +91,17 @@ module attributes {zb.level = "split"} {
 
 // -----
 
-// An accumulate is folded into its product, through reshapes; not into one with another reader, nor into an op that cannot add; what is
+// A product adds into its sum, through reshapes; not into one with another reader, nor into an op that cannot add; what is
 // transposed is copied first.
-// CHECK-LABEL: func.func @folds
-// CHECK: "zb.accumulate"(%{{.*}}) {parameter = "a", use = 0 : i64, zb.fold}
-// CHECK: "zb.accumulate"(%{{.*}}) {parameter = "b", use = 0 : i64, zb.fold}
+// CHECK-LABEL: func.func @adds
+// CHECK: "zb.accumulate"(%{{.*}}) {parameter = "a", use = 0 : i64, zb.in_product}
+// CHECK: "zb.accumulate"(%{{.*}}) {parameter = "b", use = 0 : i64, zb.in_product}
 // CHECK: "zb.accumulate"(%{{.*}}) {parameter = "c", use = 0 : i64}
 // CHECK: "zb.accumulate"(%{{.*}}) {parameter = "d", use = 0 : i64}
 // CHECK: %[[C:.*]] = "zb.contiguous"(%{{.*}}) {zb.of = 5 : i64}
 // CHECK-NEXT: "zb.accumulate"(%[[C]]) {parameter = "e", use = 0 : i64, zb.of = 5 : i64}
 module attributes {zb.level = "split"} {
-  func.func @folds(%x: tensor<4x8xf32> {zb.input = "x"}, %d: tensor<4x6xf32> {zb.input = "d"})
+  func.func @adds(%x: tensor<4x8xf32> {zb.input = "x"}, %d: tensor<4x6xf32> {zb.input = "d"})
       -> (tensor<8x6xf32>, tensor<48xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8xf32>, tensor<6x8xf32>) {
     %p = "zb.matmul"(%x, %d) {transpose_lhs = true} : (tensor<4x8xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
     %a = "zb.accumulate"(%p) {parameter = "a", use = 0 : i64} : (tensor<8x6xf32>) -> tensor<8x6xf32>

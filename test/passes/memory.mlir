@@ -37,7 +37,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "p
     }
     func.func private @s0_W(%arg0: tensor<4x8xf32> {zb.input = "x", zb.value = 0 : i64}, %arg1: tensor<4x16xf32> {zb.value = 19 : i64}, %arg2: tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}) -> (tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}) attributes {zb.class = "W", zb.stage = 0 : i64} {
       %0 = "zb.matmul"(%arg0, %arg1) {transpose_lhs = true, zb.class = "W", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
-      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.in_product, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
       return %1 : tensor<8x16xf32>
     }
     func.func private @s0_UPDATE(%arg0: tensor<8x16xf32> {zb.param = "net.w0"}, %arg1: tensor<8x16xf32> {zb.sum = "net.w0", zb.use = 0 : i64}, %arg2: tensor<8x16xf32> {zb.state = "net.w0.exp_avg"}, %arg3: tensor<8x16xf32> {zb.state = "net.w0.exp_avg_sq"}, %arg4: tensor<i64> {zb.step}, %set: tensor<2xf64> {zb.defaults = array<f64: 1.000000e-03, 1.000000e-02>, zb.own = 0 : i64, zb.setting = "net.w0.update"}) -> (tensor<8x16xf32> {zb.update = "net.w0"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg"}, tensor<8x16xf32> {zb.update = "net.w0.exp_avg_sq"}) attributes {zb.class = "UPDATE", zb.stage = 0 : i64} {
@@ -59,7 +59,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "outlined", zb.placement = "p
     }
     func.func private @s1_W(%arg0: tensor<4x16xf32> {zb.value = 10 : i64}, %arg1: tensor<4x8xf32> {zb.value = 15 : i64}, %arg2: tensor<16x8xf32> {zb.sum = "net.w1", zb.use = 0 : i64}) -> (tensor<16x8xf32> {zb.sum = "net.w1", zb.use = 0 : i64}) attributes {zb.class = "W", zb.stage = 1 : i64} {
       %0 = "zb.matmul"(%arg0, %arg1) {transpose_lhs = true, zb.class = "W", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
-      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+      %1 = "zb.accumulate"(%arg2, %0) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.in_product, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
       return %1 : tensor<16x8xf32>
     }
     func.func private @s1_UPDATE(%arg0: tensor<16x8xf32> {zb.param = "net.w1"}, %arg1: tensor<16x8xf32> {zb.sum = "net.w1", zb.use = 0 : i64}, %arg2: tensor<16x8xf32> {zb.state = "net.w1.exp_avg"}, %arg3: tensor<16x8xf32> {zb.state = "net.w1.exp_avg_sq"}, %arg4: tensor<i64> {zb.step}, %set: tensor<2xf64> {zb.defaults = array<f64: 1.000000e-03, 1.000000e-02>, zb.own = 0 : i64, zb.setting = "net.w1.update"}) -> (tensor<16x8xf32> {zb.update = "net.w1"}, tensor<16x8xf32> {zb.update = "net.w1.exp_avg"}, tensor<16x8xf32> {zb.update = "net.w1.exp_avg_sq"}) attributes {zb.class = "UPDATE", zb.stage = 1 : i64} {

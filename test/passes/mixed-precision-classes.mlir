@@ -13,7 +13,7 @@
 // ONE: %[[DL:.*]] = "zb.cross_entropy_grad"{{.*}}zb.class = "B", {{.*}}zb.stage = 0 : i64} {{.*}} -> tensor<4x8xbf16>
 // ONE: "zb.matmul"(%[[DL]], %[[V]]) {dtype = "f32", {{.*}}zb.class = "B", {{.*}}zb.stage = 0 : i64}
 // ONE: %[[DV:.*]] = "zb.matmul"(%[[H]], %[[DL]]) {dtype = "f32", {{.*}}zb.class = "W", {{.*}}zb.stage = 0 : i64} : {{.*}} -> tensor<8x8xf32>
-// ONE-NEXT: "zb.accumulate"(%[[DV]]) {parameter = "c.w", {{.*}}zb.class = "W", zb.fold
+// ONE-NEXT: "zb.accumulate"(%[[DV]]) {parameter = "c.w", {{.*}}zb.class = "W", zb.in_product
 // ONE: %[[DN:.*]] = "zb.rms_norm_grad_x"{{.*}}zb.class = "B"
 // ONE: "zb.rms_norm_grad_scale"{{.*}}zb.class = "W"
 // ONE: %[[DH:.*]] = "zb.cast"(%[[DN]]) {dtype = "bf16", zb.class = "B", {{.*}}zb.stage = 0 : i64}
@@ -29,7 +29,7 @@
 // TWO: %[[DL:.*]] = "zb.cross_entropy_grad"{{.*}}zb.class = "B", {{.*}}zb.stage = 1 : i64} {{.*}} -> tensor<4x8xbf16>
 // TWO: "zb.matmul"(%[[DL]], %[[V]]) {dtype = "f32", {{.*}}zb.class = "B", {{.*}}zb.stage = 1 : i64}
 // TWO: %[[DV:.*]] = "zb.matmul"(%[[H]], %[[DL]]) {dtype = "f32", {{.*}}zb.class = "W", {{.*}}zb.stage = 1 : i64} : {{.*}} -> tensor<8x8xf32>
-// TWO-NEXT: "zb.accumulate"(%[[DV]]) {parameter = "c.w", {{.*}}zb.class = "W", zb.fold
+// TWO-NEXT: "zb.accumulate"(%[[DV]]) {parameter = "c.w", {{.*}}zb.class = "W", zb.in_product
 // TWO: %[[DN:.*]] = "zb.rms_norm_grad_x"{{.*}}zb.class = "B"
 // TWO: "zb.rms_norm_grad_scale"{{.*}}zb.class = "W"
 // TWO: %[[DH:.*]] = "zb.cast"(%[[DN]]) {dtype = "bf16", zb.class = "B", {{.*}}zb.stage = 1 : i64}
@@ -40,9 +40,9 @@
 
 // Four stages: every dW still is one f32 product in W, next to its accumulate.
 // FOUR-DAG: %[[V:.*]] = "zb.matmul"{{.*}}{dtype = "f32", transpose_lhs = true, zb.class = "W", {{.*}} -> tensor<8x8xf32>
-// FOUR: "zb.accumulate"(%[[V]]) {parameter = "c.w", {{.*}}zb.class = "W", zb.fold
+// FOUR: "zb.accumulate"(%[[V]]) {parameter = "c.w", {{.*}}zb.class = "W", zb.in_product
 // FOUR: %[[W:.*]] = "zb.matmul"{{.*}}{dtype = "f32", transpose_lhs = true, zb.class = "W", {{.*}} -> tensor<8x8xf32>
-// FOUR-NEXT: "zb.accumulate"(%[[W]]) {parameter = "a.w", {{.*}}zb.class = "W", zb.fold
+// FOUR-NEXT: "zb.accumulate"(%[[W]]) {parameter = "a.w", {{.*}}zb.class = "W", zb.in_product
 
 // The activation and its gradient cross as bf16. The copy of a parameter is made by LOAD and anew by UPDATE, and read by F and B; W has no cast at all.
 // OUT: func.func private @LOAD(%[[A:.*]]: tensor<8x8xf32> {zb.param = "a.w"}, {{.*}}) -> (tensor<8x8xbf16> {zb.load = [[COPY:[0-9]+]] : i64}

@@ -59,7 +59,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"bw", 256 : i64>) -> tensor<4x16xf32>
       %2 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<8x16xf32>
       %3 = "zb.matmul"(%0, %1) {transpose_lhs = true, zb.class = "W", zb.stage = 0 : i64} : (tensor<4x8xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
-      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w0", use = 0 : i64, zb.class = "W", zb.in_product, zb.stage = 0 : i64} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<8x16xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }
@@ -106,7 +106,7 @@ module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "pla
       %1 = "zb.get"(%arg2) {offset = 0 : i64} : (!zb.frame<"bw", 128 : i64>) -> tensor<4x8xf32>
       %2 = "zb.get"(%arg0) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>) -> tensor<16x8xf32>
       %3 = "zb.matmul"(%0, %1) {transpose_lhs = true, zb.class = "W", zb.stage = 1 : i64} : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<16x8xf32>
-      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.fold, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+      %4 = "zb.accumulate"(%2, %3) {parameter = "net.w1", use = 0 : i64, zb.class = "W", zb.in_product, zb.stage = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
       %5 = "zb.put"(%arg0, %4) {offset = 0 : i64} : (!zb.frame<"gradients", 512 : i64>, tensor<16x8xf32>) -> !zb.frame<"gradients", 512 : i64>
       return %5 : !zb.frame<"gradients", 512 : i64>
     }

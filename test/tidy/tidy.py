@@ -207,6 +207,19 @@ def check_attribute_names(name, text, attributes):
             if word in attributes and not re.match(r"/?[ ]?\*", line.strip()) and "metadata" not in line]
 
 
+def check_words(text):
+    """Every word of the glossary, "## Words" of ARCHITECTURE.md, has one row."""
+    known, wrong = {}, []
+    before, _, words = text.partition("\n## Words\n")
+    for number, line in enumerate(words.split("\n"), before.count("\n") + 3):
+        row = re.match(r"\| ([^|]+) \|", line)
+        for word in re.split(r"[,;] ", row[1]) if row else []:
+            if known.setdefault(word, number) != number:
+                wrong.append("ARCHITECTURE.md:%d: error: '%s' has a meaning in line %d, too; hint: one word, one "
+                             "meaning: find another word" % (number, word, known[word]))
+    return wrong
+
+
 def check_readmes(names):
     """Folders with sources: those two levels deep at most need a README.md, deeper ones that or a mention above."""
     have = {os.path.dirname(name) for name in names if os.path.basename(name) == "README.md"}
@@ -256,6 +269,8 @@ def check_tree(root, allowed):
         if re.match(ROOMS + "|tools/", name) and name.endswith(C_FILES):
             found["named tests"] += check_named_tests(name, text, names)
             found["names of attributes"] += check_attribute_names(name, text, attributes)
+        if name == "ARCHITECTURE.md":
+            found["one meaning a word"] = check_words(text)
     found["a README in every folder"] = check_readmes(names)
     found["format"] = check_format(root, names)
     return list(found.items()), long_found
@@ -331,6 +346,9 @@ def check_itself():
         got = [check_attribute_names(name, code, attribute_names(root)) for name in ("passes/a.c", "runtime/a.c")]
         if [[m.split(":")[1] for m in messages] for messages in got] != [["3"], []]:
             wrong.append("names of attributes: got %s" % got)
+    glossary = "a\n| b | old |\n## Words\n\n| word | it is |\n|---|---|\n| a, b | 1 |\n| c | 2 |\n| b; d | 3 |\n"
+    if [m.split(":")[1] for m in check_words(glossary)] != ["9"]:
+        wrong.append("one meaning a word: got %s" % check_words(glossary))
     return wrong
 
 

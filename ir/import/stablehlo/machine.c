@@ -25,16 +25,16 @@ static zb_known *value_of(const zb_stablehlo_machine *m, MlirValue value) {
 
 /* A view as a copy: along the last dimension in one go where it lies dense. */
 static bool run_view(const zb_op_view *view, const zb_known *in, int result, zb_known *out) {
-  zb_layout layout, own = {.offset = 0};
+  zb_strided strided, own = {.offset = 0};
   zb_strides(&in->shape, own.strides);
-  if (!view->def->view(view, &own, result, &out->shape, &layout)) return false;
+  if (!view->def->view(view, &own, result, &out->shape, &strided)) return false;
   const int last = out->shape.rank - 1;
   zb_shape outer = out->shape;
-  const bool is_dense = last >= 0 && layout.strides[last] == 1;
+  const bool is_dense = last >= 0 && strided.strides[last] == 1;
   const int64_t run = is_dense ? out->shape.dims[last] : 1;
   if (is_dense) outer.rank = last;
-  zb_walk walk = {.shape = &outer, .count = 1, .at = {layout.offset}};
-  memcpy(walk.strides[0], layout.strides, sizeof layout.strides);
+  zb_walk walk = {.shape = &outer, .count = 1, .at = {strided.offset}};
+  memcpy(walk.strides[0], strided.strides, sizeof strided.strides);
   for (int64_t i = 0; i < out->elements; i += run, zb_walk_next(&walk))
     zb_known_put(out, i, in, walk.at[0], run);
   return true;

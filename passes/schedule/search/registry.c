@@ -276,8 +276,8 @@ zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *p
   return status;
 }
 
-zb_status zb_schedule_layout(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
-  ZB_TRY(zb_placement_layout(schedule, ranks, placement, chunks));
+zb_status zb_schedule_place(const zb_schedule_def *schedule, int ranks, const char **placement, int *chunks) {
+  ZB_TRY(zb_schedule_place_open(schedule, ranks, placement, chunks));
   return check_chunks(schedule, *chunks);
 }
 

@@ -109,7 +109,7 @@ static void test_every_schedule(void) {
       int chunks = 0;
       fixture x;
       zb_order order;
-      expect_ok(zb_schedule_layout(schedule, 4, &placement, &chunks));
+      expect_ok(zb_schedule_place(schedule, 4, &placement, &chunks));
       fixture_uneven(&x, &state, placement, 4, chunks, 4 * (1 + (int)fixture_random(&state, 3)));
       zb_status status = zb_schedule_run(schedule, &x.problem, &order);
       if (!status) moved += check_promises(&x.problem, &order);

@@ -408,7 +408,7 @@ static int check_round_trips(const zb_schedule_def *schedule, int ranks, int mic
   int chunks = 0;
   fixture x;
   zb_order order;
-  zb_status status = zb_schedule_layout(schedule, ranks, &placement, &chunks);
+  zb_status status = zb_schedule_place(schedule, ranks, &placement, &chunks);
   if (!status) {
     fixture_uniform(&x, placement, ranks, chunks, micro_batches, 20 * chunks, 18 * chunks, 9 * chunks, 3, 0.5);
     status = zb_schedule_run(schedule, &x.problem, &order);

@@ -90,7 +90,7 @@ static void test_placements(void) {
 
 static void check_layout(const zb_schedule_def *schedule, const char *placement, int chunks, const char *expected,
                          int expected_chunks) {
-  expect_ok(zb_schedule_layout(schedule, 3, &placement, &chunks));
+  expect_ok(zb_schedule_place(schedule, 3, &placement, &chunks));
   CU_ASSERT_STRING_EQUAL(placement, expected);
   CU_ASSERT_EQUAL(chunks, expected_chunks);
 }
@@ -115,12 +115,12 @@ static void test_layouts(void) {
   check_layout(&two, "looped", 0, "looped", 2);
   const char *placement = NULL;
   int chunks = 1;
-  expect_status(zb_schedule_layout(&two, 3, &placement, &chunks), ZB_USAGE, "two needs 2 chunks a rank, got 1");
+  expect_status(zb_schedule_place(&two, 3, &placement, &chunks), ZB_USAGE, "two needs 2 chunks a rank, got 1");
   placement = "loopd";
-  expect_status(zb_schedule_layout(&two, 3, &placement, &chunks), ZB_USAGE, "did you mean 'looped'?");
+  expect_status(zb_schedule_place(&two, 3, &placement, &chunks), ZB_USAGE, "did you mean 'looped'?");
   placement = "0,1,2";
   chunks = 0;
-  expect_status(zb_schedule_layout(&two, 3, &placement, &chunks), ZB_USAGE, "two needs 2 chunks a rank, got 1");
+  expect_status(zb_schedule_place(&two, 3, &placement, &chunks), ZB_USAGE, "two needs 2 chunks a rank, got 1");
 }
 
 int main(void) {
