@@ -332,6 +332,7 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
                   .shared = state,
                   .failure = ZB_INVALID};
   zb_result result = run_pass(&pass, program->module);
+  if (pass.release) pass.release(pass.released);
   zb_arena_deinit(&pass.arena);
   if (!def->keeps_graph || !result || kept->is_old) zb_kept_graph_drop(kept);
   *out_failure = pass.failure;

@@ -5,7 +5,7 @@
 #include "passes/pass.h"
 #include "zb/compiler.h"
 
-enum { ZB_PASS_OPTIONS_MAX = 16, ZB_PIPELINE_MAX = 64 };
+enum { ZB_PASS_OPTIONS_MAX = 24, ZB_PIPELINE_MAX = 64 };
 
 typedef struct zb_pipeline_entry {
   const zb_pass_def *def;
@@ -26,7 +26,7 @@ typedef struct zb_compile_state {
   zb_compile_summary *summary;    /* filled as facts become known; may be NULL */
   const struct zb_choice *choice; /* that passes obey (passes/choose/choice.h); NULL: they decide */
   struct zb_choice *made;         /* what they decided, or obeyed; NULL: nobody asks */
-  uint64_t needed_bytes; /* of the rank that needs most, where no order was found or that is above the limit; else 0 */
+  struct zb_choice *found;        /* where zb-choose puts what it decides, for `choice`; NULL: into the program */
   struct zb_cut_places *places; /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
   zb_status status;             /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
   unsigned lost;                /* zb_mappings_lost() as it began */

@@ -168,10 +168,7 @@ static void print_trials(const zb_compile_summary *s) {
     printf("no plan keeps the limit\n");
   else
     printf("the step is %s\n", zb_time_text(s->first_cuts_seconds, seconds));
-  if (s->cuts)
-    printf("  the same without a search: --placement %s --chunks %d --cuts '%s'%s\n", s->placement,
-           s->stages / s->ranks, s->cuts,
-           s->split || s->recompute ? ", with --split and --recompute as --json says" : "");
+  printf("  the same without a search: --choice F, with what --choice-out F writes now\n");
 }
 
 /* How even ranks are, and whether other cuts could make them more so. */
@@ -493,10 +490,7 @@ static void print_json(const zb_compile_summary *s) {
   if (s->cuts_tried) {
     printf(",\"joint\":{\"cuts_tried\":%d,\"first_step_seconds\":", s->cuts_tried);
     printf(isinf(s->first_cuts_seconds) ? "null" : "%.12g", s->first_cuts_seconds);
-    printf(",\"placement\":\"%s\",\"chunks\":%d,\"cuts\":", s->placement, s->stages / s->ranks);
-    printf(s->cuts ? "\"%s\"" : "null", s->cuts);
-    print_json_choice("split", s->split);
-    print_json_choice("recompute", s->recompute);
+    printf(",\"placement\":\"%s\",\"chunks\":%d", s->placement, s->stages / s->ranks);
     printf("}");
   }
   printf(",\"step_seconds\":%.12g,\"stage_seconds\":%.12g,\"lower_bound\":%.12g", s->step_seconds, s->stage_seconds,

@@ -478,6 +478,8 @@ typedef struct zb_search_params {
                      1200 jobs as many as take that long. 0: by the size of the problem, and on the V placement for as
                      long as they pay: no more once nothing has become better for long */
   uint64_t seed;  /* the same problem, budget and seed give the same order on every machine */
+  int64_t known_ps; /* an order that takes so long is there already: where none is faster the search ends sooner, with
+                       any order. 0: none. Not by the period */
 } zb_search_params;
 
 typedef struct zb_search_report {

@@ -2,6 +2,7 @@
 
 #include "passes/choose/choice.h"
 
+#include "runtime/base/digest.h"
 #include "runtime/base/text.h"
 
 #include <inttypes.h>
@@ -39,6 +40,18 @@ zb_status zb_choice_add(zb_choice *choice, zb_choice_items *items, int number, i
   return zb_arena_status(&choice->arena);
 }
 
+uint64_t zb_order_digest(uint64_t digest, const zb_order *order) {
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    digest = zb_fnv1a(digest, &order->counts[rank], sizeof order->counts[rank]);
+    for (int i = 0; i < order->counts[rank]; ++i) {
+      const zb_job *job = &order->jobs[rank][i];
+      const int fields[] = {job->stage, job->kind, job->micro_batch};
+      digest = zb_fnv1a(digest, fields, sizeof fields);
+    }
+  }
+  return digest;
+}
+
 zb_status zb_choice_set_order(zb_choice *choice, const zb_order *order) {
   zb_order_deinit(&choice->order);
   ZB_TRY(zb_order_init(&choice->order, order->ranks));
@@ -49,6 +62,60 @@ zb_status zb_choice_set_order(zb_choice *choice, const zb_order *order) {
       ZB_TRY(zb_order_add(&choice->order, rank, job.stage, job.kind, job.micro_batch));
     }
   return NULL;
+}
+
+static zb_status take_items(zb_choice *choice, zb_choice_items *items, const zb_choice_items *from) {
+  items->count = 0;
+  for (size_t i = 0; i < from->count; ++i)
+    if (!ZB_PUSH(&choice->arena, items, from->items[i])) return zb_arena_status(&choice->arena);
+  return NULL;
+}
+
+zb_status zb_choice_take(zb_choice *choice, const zb_choice *from, unsigned decisions) {
+  decisions &= from->decided;
+  choice->decided |= decisions;
+  if (decisions & ZB_CHOICE_PLACEMENT) {
+    choice->placement = zb_arena_strdup(&choice->arena, from->placement);
+    choice->ranks = from->ranks;
+    choice->chunks = from->chunks;
+  }
+  if (decisions & ZB_CHOICE_CUTS) {
+    const size_t cuts = (size_t)(from->ranks * from->chunks - 1);
+    choice->program = from->program;
+    ZB_TRY(zb_choice_init(choice, from->ranks, from->chunks));
+    memcpy(choice->after, from->after, cuts * sizeof *from->after);
+    memcpy(choice->after_name, from->after_name, cuts * sizeof *from->after_name);
+  }
+  if (decisions & ZB_CHOICE_AGAIN) ZB_TRY(take_items(choice, &choice->again, &from->again));
+  if (decisions & ZB_CHOICE_IN_B) ZB_TRY(take_items(choice, &choice->in_b, &from->in_b));
+  if (!(decisions & ZB_CHOICE_ORDER)) return NULL;
+  choice->schedule = zb_arena_strdup(&choice->arena, from->schedule);
+  choice->micro_batches = from->micro_batches;
+  ZB_TRY(zb_arena_status(&choice->arena));
+  return zb_choice_set_order(choice, &from->order);
+}
+
+static uint64_t digest_items(uint64_t digest, const zb_choice_items *items) {
+  for (size_t i = 0; i < items->count; ++i) {
+    const int numbers[] = {items->items[i].begin, items->items[i].end, items->items[i].result};
+    digest = zb_fnv1a(digest, numbers, sizeof numbers);
+  }
+  return digest;
+}
+
+uint64_t zb_choice_digest(const zb_choice *choice, unsigned decisions) {
+  const unsigned has = decisions & choice->decided;
+  uint64_t digest = zb_fnv1a(ZB_FNV_START, &has, sizeof has);
+  if (has & (ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS)) {
+    const int sizes[] = {choice->ranks, choice->chunks};
+    digest = zb_fnv1a(digest, sizes, sizeof sizes);
+    if (choice->placement) digest = zb_fnv1a(digest, choice->placement, strlen(choice->placement) + 1);
+  }
+  if (has & ZB_CHOICE_CUTS)
+    digest = zb_fnv1a(digest, choice->after, (size_t)(choice->ranks * choice->chunks - 1) * sizeof *choice->after);
+  if (has & ZB_CHOICE_AGAIN) digest = digest_items(digest, &choice->again);
+  if (has & ZB_CHOICE_IN_B) digest = digest_items(digest, &choice->in_b);
+  return has & ZB_CHOICE_ORDER ? zb_order_digest(digest, &choice->order) : digest;
 }
 
 /* ---- Writing ---- */

@@ -41,7 +41,14 @@ typedef struct zb_choice_item {
 typedef ZB_LIST(zb_choice_item) zb_choice_items;
 
 /* The decisions; each is made by one pass, in this order. */
-enum { ZB_CHOICE_CUTS = 1, ZB_CHOICE_AGAIN = 2, ZB_CHOICE_IN_B = 4, ZB_CHOICE_ORDER = 8, ZB_CHOICE_ALL = 15 };
+enum {
+  ZB_CHOICE_PLACEMENT = 1, /* ranks, chunks, placement */
+  ZB_CHOICE_CUTS = 2,
+  ZB_CHOICE_AGAIN = 4,
+  ZB_CHOICE_IN_B = 8,
+  ZB_CHOICE_ORDER = 16,
+  ZB_CHOICE_ALL = 31
+};
 
 typedef struct zb_choice {
   zb_arena arena;   /* owns all but the order, and what MLIR lends for as long as its context is there */
@@ -64,12 +71,20 @@ void zb_choice_deinit(zb_choice *choice);
 
 /* ---- Making one ---- */
 
+/* Adds these decisions of another one, but for names that MLIR lends: what was decided of them before is gone.
+ * MEMORY. */
+zb_status zb_choice_take(zb_choice *choice, const zb_choice *from, unsigned decisions) ZB_MUST_USE;
+/* The same for equal ones, of these decisions as far as they are there, in any program. */
+uint64_t zb_choice_digest(const zb_choice *choice, unsigned decisions);
+
 /* The arrays for ranks x chunks stages. MEMORY. */
 zb_status zb_choice_init(zb_choice *choice, int ranks, int chunks) ZB_MUST_USE;
 /* Adds the next number, or a result of it; numbers rise, and those of one stage that follow each other are one item.
  * name: for a comment, may be NULL; lent for as long as the choice is there. */
 zb_status zb_choice_add(zb_choice *choice, zb_choice_items *items, int number, int result, int stage,
                         const char *name) ZB_MUST_USE;
+/* Goes on with `digest` (runtime/base/digest.h): the same for equal orders. */
+uint64_t zb_order_digest(uint64_t digest, const zb_order *order);
 /* Copies it, in the place of the one that is there. */
 zb_status zb_choice_set_order(zb_choice *choice, const zb_order *order) ZB_MUST_USE;
 

@@ -46,6 +46,7 @@ static const struct {
     {"zb-dce", ALWAYS},
     {"zb-fuse", RAISES},
     {"zb-layout", ALWAYS},
+    {"zb-choose", ALWAYS},
     {"zb-partition", ALWAYS},
     {"zb-recompute", COMPUTES_AGAIN},
     {"zb-classify", ALWAYS},
@@ -112,24 +113,26 @@ static int find_derived(const char *name) {
 }
 
 /* Options are filled in as values, not as text of the pipeline: a quote in a name stays a quote. */
-static zb_status add_default(zb_pipeline *pipeline, const char *pass, const zb_compile_params *p) {
+static zb_status add_default(zb_pipeline *pipeline, const char *pass, const zb_compile_params *p, zb_open open) {
+  static const char *const searched[] = {"order", "cuts", "placement"};
   ZB_TRY(zb_pipeline_add(pipeline, pass, NULL));
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
   for (int i = 0; entry->def->options[i].name; ++i) {
     const zb_compile_option *option = zb_option_find(entry->def->options[i].name);
     const int at = find_derived(entry->def->options[i].name);
     if (option) entry->values[i] = zb_option_text(option, p, &pipeline->arena);
+    if (strcmp(entry->def->options[i].name, "search") == 0) entry->values[i] = searched[open];
     if (at >= 0) entry->values[i] = derived[at].text(p, &pipeline->arena);
   }
   return zb_arena_status(&pipeline->arena);
 }
 
-zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_pipeline *out) {
+zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_open open, zb_pipeline *out) {
   if (p->costs && strchr(p->costs, '"'))
     return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
   for (int i = 0; i < PIPELINE_LENGTH; ++i)
-    if (has(p, default_pipeline[i].needs)) ZB_TRY(add_default(out, default_pipeline[i].pass, p));
+    if (has(p, default_pipeline[i].needs)) ZB_TRY(add_default(out, default_pipeline[i].pass, p, open));
   return NULL;
 }
 
@@ -168,11 +171,22 @@ typedef struct run_context {
 
 static void add_chunk(MlirStringRef text, void *context) { zb_text_add_bytes(context, text.data, text.length); }
 
+static void tell(const zb_compile_params *params, const char *part) {
+  if (params->progress) params->progress(params->progress_context, part);
+}
+
+/* What is done behind a pass, for who waits. */
+static void tell_next(const run_context *r, const char *pass) {
+  if (strcmp(pass, "zb-layout") == 0) tell(r->params, "choosing what is open");
+  if (strcmp(pass, "zb-choose") == 0) tell(r->params, "ordering jobs and placing memory");
+}
+
 static void after_pass(void *context, const zb_pass_def *def, MlirModule module, int64_t changes, double seconds) {
   run_context *r = context;
   (void)changes;
   (void)seconds;
   int number = r->passes_done++;
+  tell_next(r, def->name);
   if (strcmp(def->name, "zb-layout") == 0) {
     MlirOperation function;
     MlirBlock block;
@@ -288,34 +302,11 @@ static zb_status mark_inference(const zb_compile_params *p, const zb_module *pro
   return results > 0 ? NULL : ZB_ERROR(INVALID, "--inference: the program has no results");
 }
 
-static void tell(const zb_compile_params *params, const char *part) {
-  if (params->progress) params->progress(params->progress_context, part);
-}
-
-/* Runs the pipeline of the params; with something open the part before zb-partition, then the search, then the rest. */
-static zb_status run_pipeline(zb_compile_params *params, zb_owned_texts *owned, zb_open open, zb_module *program,
-                              zb_compile_state *state, zb_pipeline_hooks *hooks, zb_diagnostics *diagnostics) {
-  zb_pipeline pipeline = {0}, part;
-  const bool compares = !params->pipeline && strcmp(params->recompute, "auto") == 0 && params->memory_limit;
-  zb_status status = NULL;
-  ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
-  part = pipeline;
-  if (open || compares) {
-    zb_pipeline_split(&pipeline, true, &part);
-    ZB_TRY_GOTO(zb_pipeline_run(&part, program, state, hooks));
-    tell(params, open ? "searching cuts, placement and order" : "searching what is computed again");
-    if (open)
-      ZB_TRY_GOTO(zb_layout_search(params, open, owned, program, diagnostics, state->summary));
-    else
-      ZB_TRY_GOTO(zb_recompute_cuts_search(params, owned, program, diagnostics, state->summary));
-    zb_pipeline_deinit(&pipeline);
-    ZB_TRY_GOTO(zb_pipeline_of_params(params, &pipeline));
-    zb_pipeline_split(&pipeline, false, &part);
-    state->choice = &owned->choice;
-  }
-  tell(params, "ordering jobs and placing memory");
-  status = zb_pipeline_run(&part, program, state, hooks);
-cleanup:
+static zb_status run_pipeline(const zb_compile_params *params, zb_open open, zb_module *program,
+                              zb_compile_state *state, const zb_pipeline_hooks *hooks) {
+  zb_pipeline pipeline = {0};
+  zb_status status = zb_pipeline_of_params(params, open, &pipeline);
+  if (!status) status = zb_pipeline_run(&pipeline, program, state, hooks);
   zb_pipeline_deinit(&pipeline);
   return status;
 }
@@ -391,7 +382,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
                             .options_of_zbc = !given->pipeline,
                             .proves_beside = true,
                             .lost = zb_mappings_lost()};
-  zb_choice made = {0};
+  zb_choice made = {0}, found = {0};
   run_context context = {.params = params};
   zb_diagnostics diagnostics = {.write = params->diagnostic, .context = params->diagnostic_context};
   if (!state.summary) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -399,6 +390,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open));
   if (params->choice) state.choice = &owned.choice;
   if (!params->pipeline) state.made = &made;
+  state.found = &found;
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   zb_diagnostics_attach(program.context, &diagnostics);
@@ -417,7 +409,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
     ZB_TRY_GOTO(zb_given_match_model(&given_weights, params, program.weights));
   ZB_TRY_GOTO(zb_summarize_import(program.module, state.summary));
   zb_pipeline_hooks hooks = {.after = after_pass, .context = &context, .verify = params->dump_directory != NULL};
-  ZB_TRY_GOTO(run_pipeline(&completed, &owned, open, &program, &state, &hooks, &diagnostics));
+  ZB_TRY_GOTO(run_pipeline(params, open, &program, &state, &hooks));
   ZB_TRY_GOTO(context.status);
   context.status = NULL;
   if (!state.plan)
@@ -433,6 +425,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
 cleanup:
   zb_owned_texts_deinit(&owned);
   zb_choice_deinit(&made);
+  zb_choice_deinit(&found);
   zb_status_free(zb_compile_proof_end(&state)); /* of a compile that failed before anybody asked */
   zb_plan_destroy(state.plan);
   zb_compile_summary_destroy(state.summary);

@@ -4,7 +4,7 @@
 #include "passes/compile/parts.h"
 #include "passes/options.h"
 #include "passes/stages/problem.h"
-#include "passes/stages/recompute_auto.h"
+#include "passes/choose/choose.h"
 #include "passes/stages/schedule_file.h"
 #include "passes/stages/shard_optimizer.h"
 #include "runtime/base/file.h"

@@ -53,18 +53,6 @@ zb_status zb_summarize_import(MlirModule module, zb_compile_summary *out) {
   return zb_arena_status(arena_of(out));
 }
 
-zb_status zb_summarize_search(const zb_compile_params *given, const zb_compile_params *params, int cuts_tried,
-                              int64_t first_ps, zb_compile_summary *out) {
-  if (!cuts_tried) return NULL;
-  out->cuts_tried = cuts_tried;
-  out->first_cuts_seconds = first_ps < INT64_MAX ? 1e-12 * (double)first_ps : INFINITY;
-  out->placement = zb_arena_strdup(arena_of(out), params->placement);
-  if (params->cuts) out->cuts = zb_arena_strdup(arena_of(out), params->cuts);
-  if (params->split != given->split) out->split = zb_arena_strdup(arena_of(out), params->split);
-  if (params->recompute != given->recompute) out->recompute = zb_arena_strdup(arena_of(out), params->recompute);
-  return zb_arena_status(arena_of(out));
-}
-
 /* First and last named op of a stage's forward function. */
 static void stage_names(zb_arena *arena, MlirOperation function, zb_stage_summary *out) {
   out->first = out->last = NULL;
@@ -450,6 +438,7 @@ zb_status zb_summarize_choice(const zb_choice *made, zb_compile_summary *out) {
   char *text = zb_choice_text(made);
   if (text) out->choice = zb_arena_strdup(arena_of(out), text);
   zb_free(text);
+  if (out->cuts_tried) out->placement = zb_arena_strdup(arena_of(out), made->placement);
   return text ? zb_arena_status(arena_of(out)) : ZB_OUT_OF_MEMORY();
 }
 

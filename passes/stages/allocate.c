@@ -839,8 +839,7 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
 }
 
 /* Names the rank that needs most: one retry with that number succeeds. */
-static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, MlirOperation module,
-                             zb_compile_state *state) {
+static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, MlirOperation module) {
   char need[32], most[32];
   const rank_need *worst = NULL;
   int above = 0;
@@ -849,7 +848,6 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
     if (!worst || needs[i].bytes > worst->bytes) worst = &needs[i];
   }
   if (!above) return NULL;
-  if (state) state->needed_bytes = worst->bytes;
   const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE);
   const char *less = zb_has_attribute(module, ZB_ATTR_INFERENCE) ? "" : ", or --recompute auto";
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
@@ -880,7 +878,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   allocation all = {.module = top, .memo = pass->program->memo, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, allocate_one, &all, &pass->changes));
-  if (limit) ZB_PASS_TRY(pass, check_limit(all.needs, ranks, limit, top, pass->shared));
+  if (limit) ZB_PASS_TRY(pass, check_limit(all.needs, ranks, limit, top));
   return ZB_OK;
 }
 

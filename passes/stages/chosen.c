@@ -7,9 +7,27 @@
 #include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
-const zb_choice *zb_chosen(const zb_pass *pass, unsigned decision) {
+static void release(void *choice) { zb_choice_deinit(choice); }
+
+/* For a pass that runs alone: from the program, once. */
+static zb_result read_choice(zb_pass *pass, const char *text) {
+  zb_choice *choice = zb_arena_take(&pass->arena, 1, sizeof *choice);
+  ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
+  ZB_PASS_TRY(pass, zb_choice_read("zb.choice", text, strlen(text), choice));
+  pass->release = release;
+  pass->released = choice;
+  return ZB_OK;
+}
+
+zb_result zb_chosen(zb_pass *pass, unsigned decision, const zb_choice **out) {
   const zb_compile_state *state = pass->shared;
-  return state && state->choice && (state->choice->decided & decision) ? state->choice : NULL;
+  const char *text = zb_get_string(mlirModuleGetOperation(pass->program->module), ZB_ATTR_CHOICE);
+  const zb_choice *choice = state ? state->choice : NULL;
+  *out = NULL;
+  if (!choice && text && !pass->released && !read_choice(pass, text)) return ZB_FAIL;
+  if (!choice) choice = pass->released;
+  if (choice && (choice->decided & decision)) *out = choice;
+  return ZB_OK;
 }
 
 zb_choice *zb_chosen_notes(const zb_pass *pass) {
@@ -90,9 +108,7 @@ zb_status zb_chosen_again(const zb_choice *choice, zb_recompute *r) {
   return NULL;
 }
 
-zb_status zb_chosen_note_again(const zb_pass *pass, const zb_recompute *r) {
-  zb_choice *made = zb_chosen_notes(pass);
-  if (!made) return NULL;
+zb_status zb_chosen_put_again(const zb_recompute *r, zb_choice *made) {
   made->decided |= ZB_CHOICE_AGAIN;
   int place = 0, joined = -1; /* joined: behind the last one, if nothing but views stood there since */
   ZB_FOR_EACH_NODE(node, &r->graph) {
@@ -208,9 +224,7 @@ zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) {
   return status;
 }
 
-zb_status zb_chosen_note_in_b(const zb_pass *pass, const zb_w_groups *w) {
-  zb_choice *made = zb_chosen_notes(pass);
-  if (!made) return NULL;
+zb_status zb_chosen_put_in_b(const zb_w_groups *w, zb_choice *made) {
   made->decided |= ZB_CHOICE_IN_B;
   zb_arena arena = {0};
   bool *in_b = ZB_NEW(&arena, bool, w->graph->node_count);

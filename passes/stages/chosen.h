@@ -8,8 +8,9 @@
 #include "passes/stages/recompute_choice.h"
 #include "passes/stages/w_groups.h"
 
-/* The choice that has this decision (ZB_CHOICE_CUTS, ..), to be obeyed; NULL: the pass decides. */
-const zb_choice *zb_chosen(const zb_pass *pass, unsigned decision);
+/* The choice that has this decision (ZB_CHOICE_CUTS, ..), to be obeyed; NULL: the pass decides. That of the whole
+ * compile, or of the program (zb.choice); lent for the run of the pass. Reports a wrong one. */
+zb_result zb_chosen(zb_pass *pass, unsigned decision, const zb_choice **out);
 /* Where the pass notes what it decided, or obeyed; NULL: nobody asks. */
 zb_choice *zb_chosen_notes(const zb_pass *pass);
 
@@ -24,10 +25,10 @@ static inline bool zb_flow_is_place(unsigned flags) {
 
 /* What is computed again, between zb_recompute_build and zb_recompute_apply. INVALID for what cannot be. */
 zb_status zb_chosen_again(const zb_choice *choice, zb_recompute *r) ZB_MUST_USE;
-zb_status zb_chosen_note_again(const zb_pass *pass, const zb_recompute *r) ZB_MUST_USE;
+zb_status zb_chosen_put_again(const zb_recompute *r, zb_choice *made) ZB_MUST_USE;
 
 /* Gradients in B: those of groups, all others are in W. INVALID where a group would be in both. */
 zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) ZB_MUST_USE;
-zb_status zb_chosen_note_in_b(const zb_pass *pass, const zb_w_groups *w) ZB_MUST_USE;
+zb_status zb_chosen_put_in_b(const zb_w_groups *w, zb_choice *made) ZB_MUST_USE;
 
 #endif

@@ -2,6 +2,8 @@
  * it writes), behind the schedule and its options. Test: test/passes/orders_test.c. */
 #include "passes/stages/orders.h"
 
+#include "passes/stages/buckets.h"
+
 #include "runtime/base/text.h"
 
 #include <string.h>
@@ -101,5 +103,15 @@ zb_status zb_choice_order(zb_memo *memo, const zb_schedule_choice *choice, bool 
   if (status) zb_order_deinit(out);
 cleanup:
   zb_free(text);
+  return status;
+}
+
+zb_status zb_order_problem_build(MlirModule module, int micro_batches, zb_metric metric, zb_module_problem *out) {
+  ZB_TRY(zb_module_problem_build(module, micro_batches, out));
+  out->problem.metric = metric;
+  zb_status status = zb_buckets_reductions(out, NULL);
+  for (int rank = 0; rank < out->problem.ranks && metric == ZB_METRIC_PERIOD; ++rank)
+    out->optimizer_ps[rank] += out->snapshot_ps[rank];
+  if (status) zb_module_problem_deinit(out);
   return status;
 }

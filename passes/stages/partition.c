@@ -52,7 +52,7 @@ typedef struct partition {
   int *cut_after;       /* stages - 1 entries: index into forward after which a stage ends */
   int *few;             /* places of cuts, for recompute=auto: as of recompute=all; NULL: the same */
   zb_costs *costs;      /* NULL: the model */
-  int64_t micro_batches;
+  int64_t micro_batches, bound_ps; /* bound_ps: zb_cuts.bound_ps */
 } partition;
 
 static unsigned flags_of(const partition *p, const zb_node *node) { return p->flow.nodes[node->number]; }
@@ -346,6 +346,7 @@ static zb_status choose_cuts(partition *p) {
   ZB_TRY(choose_few(p, &problem, cuts.after));
   for (int s = 0; s + 1 < p->stages; ++s)
     p->cut_after[s] = p->places[cuts.after[s]];
+  p->bound_ps = cuts.bound_ps;
   const zb_compile_state *state = p->pass->shared;
   if (state && state->summary) state->summary->rank_bound_seconds = 1e-12 * (double)cuts.bound_ps;
   return NULL;
@@ -356,15 +357,16 @@ static zb_status tell_places(const partition *p) {
   const zb_compile_state *state = p->pass->shared;
   zb_cut_places *out = state ? state->places : NULL;
   if (!out) return NULL;
-  out->ids = ZB_NEW(&out->arena, int64_t, p->place_count);
+  out->number = ZB_NEW(&out->arena, int, p->place_count);
   out->after = ZB_NEW(&out->arena, int, p->stages);
   ZB_TRY(zb_arena_status(&out->arena));
   ZB_TRY(sum_places(p, &out->arena, &out->cost, &out->cut_bytes));
   out->count = p->place_count;
   out->stages = p->stages;
   out->ps_per_byte = worth_of_byte(p);
+  out->bound_ps = p->bound_ps;
   for (int i = 0, s = 0; i < p->place_count; ++i) {
-    out->ids[i] = zb_get_i64(p->graph.nodes[p->forward[p->places[i]]].op, ZB_ATTR_ID, -1);
+    out->number[i] = p->places[i];
     if (s + 1 < p->stages && p->cut_after[s] == p->places[i]) out->after[s++] = i;
   }
   if (!p->few) return NULL;
@@ -522,7 +524,7 @@ static zb_status obey_cuts(const partition *p, const zb_choice *choice) {
 static zb_status note_cuts(const partition *p) {
   zb_choice *notes = zb_chosen_notes(p->pass);
   if (!notes) return NULL;
-  notes->decided |= ZB_CHOICE_CUTS;
+  notes->decided |= ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS;
   const MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
   ZB_TRY(zb_choice_init(notes, p->ranks, p->chunks));
   notes->program = zb_program_digest(&p->graph);
@@ -708,7 +710,9 @@ static zb_result send_weights(partition *p) {
 
 static zb_result read_options(partition *p, int *stage_rank) {
   MlirOperation module = mlirModuleGetOperation(p->pass->program->module);
-  const char *placement = zb_pass_option(p->pass, "placement");
+  const zb_choice *choice;
+  if (!zb_chosen(p->pass, ZB_CHOICE_PLACEMENT, &choice)) return ZB_FAIL;
+  const char *placement = choice ? choice->placement : zb_pass_option(p->pass, "placement");
   if (!*placement) placement = p->chunks == 1 ? "plain" : "looped";
   ZB_PASS_TRY(p->pass, zb_placement(placement, p->ranks, p->chunks, stage_rank));
   zb_stage_rank_row *ranks = ZB_NEW(&p->pass->arena, zb_stage_rank_row, p->stages);
@@ -741,7 +745,8 @@ static zb_result find_cuts(partition *p, const zb_choice *choice) {
 
 static zb_result partition_graph(partition *p) {
   zb_pass *pass = p->pass;
-  const zb_choice *choice = zb_chosen(pass, ZB_CHOICE_CUTS);
+  const zb_choice *choice;
+  if (!zb_chosen(pass, ZB_CHOICE_CUTS, &choice)) return ZB_FAIL;
   if (choice) ZB_PASS_TRY(pass, zb_chosen_check(choice, zb_program_digest(&p->graph)));
   ZB_PASS_TRY(pass, zb_flow_build(&pass->arena, &p->graph, &p->flow));
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &p->costs));
@@ -787,6 +792,12 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (p.micro_batches < 1)
     return zb_pass_option_error(pass, mlirModuleGetOperation(module), "micro-batches", "for example 8",
                                 "expected 1 or more micro-batches, got '%s'", zb_pass_option(pass, "micro-batches"));
+  const zb_choice *choice;
+  if (!zb_chosen(pass, ZB_CHOICE_PLACEMENT, &choice)) return ZB_FAIL;
+  if (choice) {
+    p.ranks = choice->ranks;
+    p.chunks = choice->chunks;
+  }
   p.stages = p.ranks * p.chunks;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   int *stage_rank = ZB_NEW(&pass->arena, int, p.stages);

@@ -372,3 +372,24 @@ cleanup:
   if (status) zb_order_deinit(out);
   return status;
 }
+
+static MlirOperation rank_module(MlirModule module, int rank) {
+  ZB_FOR_EACH_OP(op, mlirModuleGetBody(module))
+    if (zb_op_is(op, "builtin.module") && zb_get_i64(op, ZB_ATTR_RANK, -1) == rank) return op;
+  return (MlirOperation){0};
+}
+
+zb_status zb_module_order_write(MlirModule module, const zb_order *order, const char *name, int micro_batches) {
+  for (int rank = 0; rank < order->ranks; ++rank) {
+    char *text = zb_order_text(order, rank);
+    if (!text) return ZB_OUT_OF_MEMORY();
+    zb_set_string(rank_module(module, rank), ZB_ATTR_ORDER, text);
+    zb_free(text);
+  }
+  MlirOperation top = mlirModuleGetOperation(module);
+  zb_set_string(top, ZB_ATTR_SCHEDULE, name);
+  zb_set_i64(top, ZB_ATTR_MICRO_BATCHES, micro_batches);
+  /* For --csv, which writes the order again; our passes send a gradient after its B. */
+  if (order->whole_backward) zb_set_i64(top, ZB_ATTR_WHOLE_BACKWARD, 1);
+  return NULL;
+}

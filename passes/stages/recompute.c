@@ -11,7 +11,7 @@
  *   recompute=all        everything but what comes into a layer or a stage: what torch.utils.checkpoint around each
  *                        layer keeps, or less (layers.h)
  *   recompute=GLOB,...   of that, what the named ops make
- *   recompute=auto       as little as the memory asks for (recompute_auto.c)
+ *   recompute=auto       zb-choose chose it, as little as the memory asks for (passes/choose/moves/again.c)
  *
  * A GLOB names ops as messages and the table of stages do: by the module that they come from (lm.transformer.h.0, and
  * what is in it), by node, or by kind (gelu). What a stage receives is kept, not sent again. A clone is a backward op:
@@ -19,7 +19,7 @@
  *
  * Tests: test/passes/recompute.mlir, test/e2e/recompute.py. */
 
-#include "passes/stages/recompute_auto.h"
+#include "passes/stages/recompute_choice.h"
 
 #include "passes/function.h"
 #include "passes/pipeline.h"
@@ -133,7 +133,10 @@ static zb_result set_named(zb_pass *pass, MlirModule module, zb_recompute *r, co
 /* ---- The pass ---- */
 
 static zb_result set_modes(zb_pass *pass, MlirModule module, const char *choice, zb_recompute *r) {
-  if (strcmp(choice, "auto") == 0) return zb_recompute_auto(pass, module, r);
+  if (strcmp(choice, "auto") == 0)
+    return zb_pass_option_error(pass, mlirModuleGetOperation(module), "recompute",
+                                "run zb-choose before zb-partition, with recompute=auto",
+                                "zb-choose chooses for auto, and it has not run");
   if (strcmp(choice, "all") != 0) return set_named(pass, module, r, choice);
   for (int n = 0; n < r->graph.node_count; ++n)
     r->mode[n] = ZB_AGAIN_ALL;
@@ -142,11 +145,12 @@ static zb_result set_modes(zb_pass *pass, MlirModule module, const char *choice,
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   const char *choice = zb_pass_option(pass, "recompute");
-  const zb_choice *chosen = zb_chosen(pass, ZB_CHOICE_AGAIN);
+  const zb_choice *chosen;
   MlirOperation function;
   MlirBlock block;
   zb_costs *costs = NULL;
   zb_recompute r;
+  if (!zb_chosen(pass, ZB_CHOICE_AGAIN, &chosen)) return ZB_FAIL;
   if (chosen ? !chosen->again.count : strcmp(choice, "none") == 0) return ZB_OK;
   if (!zb_pass_function(module, &function, &block)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_pass_costs(pass, &costs));
@@ -155,7 +159,8 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   ZB_PASS_TRY(pass, status);
   if (!chosen && !set_modes(pass, module, choice, &r)) return ZB_FAIL;
   ZB_PASS_TRY(pass, chosen ? zb_chosen_again(chosen, &r) : zb_recompute_choose(&r));
-  ZB_PASS_TRY(pass, zb_chosen_note_again(pass, &r));
+  zb_choice *notes = zb_chosen_notes(pass);
+  if (notes) ZB_PASS_TRY(pass, zb_chosen_put_again(&r, notes));
   ZB_PASS_TRY(pass, zb_recompute_apply(&r, &pass->changes));
   return ZB_OK;
 }
@@ -164,15 +169,7 @@ static const zb_option_def options[] = {
     {"recompute", "none",
      "what the backward pass computes again: none, all (but inputs of layers), auto (as memory asks for), or GLOB,... "
      "of ops"},
-    {"schedule", "zb-h1", "auto: as of zb-schedule, and so on"},
-    {"micro-batches", "1", "auto: micro-batches a step"},
-    {"memory-limit", "", "auto: bytes a rank may take (default: no limit, nothing is computed again)"},
-    {"metric", "barrier", "auto: barrier or stage"},
-    {"split", "all", "auto: as of zb-split-policy"},
-    {"costs", "", "auto: file of costs (default: the built-in model)"},
-    {"sharding", "none", "auto: as of zb-shard-optimizer"},
-    {"gather", "job", "auto: as of zb-shard-optimizer"},
-    {"gathers", "", "auto: as of zb-classify"},
+    {"costs", "", "file of costs (default: the built-in model)"},
     {0},
 };
 

@@ -204,6 +204,11 @@ void zb_w_group_set(zb_w_groups *w, int group, bool in_b) {
   }
 }
 
+void zb_w_groups_set_all(zb_w_groups *w, zb_in_b which) {
+  for (int g = 0; g < w->group_count; ++g)
+    zb_w_group_set(w, g, which == ZB_IN_B_ALL || (which == ZB_IN_B_OTHERS && !w->groups[g].has_product));
+}
+
 void zb_w_groups_write(const zb_w_groups *w) {
   for (int g = 0; g < w->group_count; ++g)
     for (size_t i = 0; i < w->groups[g].nodes.count; ++i)

@@ -71,6 +71,10 @@ int zb_w_value_of(const zb_w_groups *w, int stage, int value);
 /* Gives a group to B, or back to W. O(what it reads). */
 void zb_w_group_set(zb_w_groups *w, int group, bool in_b);
 
+/* In B: nothing, what has no product, or all: then B and W are one, which takes the least memory. */
+typedef enum zb_in_b { ZB_IN_B_NONE, ZB_IN_B_OTHERS, ZB_IN_B_ALL } zb_in_b;
+void zb_w_groups_set_all(zb_w_groups *w, zb_in_b which);
+
 /* Writes the classes of the ops: B or W. */
 void zb_w_groups_write(const zb_w_groups *w);
 

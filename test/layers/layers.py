@@ -68,9 +68,10 @@ FOLDERS = {
     "ir/import/onnx": [*BASE, "ir/", "ir/import/", "ir/import/meaning/", "mlir-c", "onnx.pb-c.h"],
     "passes": [*BASE, "ir/", "mlir-c"],
     "passes/graph": PASS,
-    # A value: what it says of a program the stages know.
-    "passes/choose": BASE,
-    "passes/stages": [*PASS, *PLAN, "passes/schedule/", "passes/choose/"],
+    # The stages obey a choice, which is a value; they know nothing of how it came about.
+    "passes/choose": [*PASS, *PLAN, "passes/stages/", "passes/choose/moves/"],
+    "passes/choose/moves": [*PASS, *PLAN, "passes/stages/", "passes/choose/"],
+    "passes/stages": [*PASS, *PLAN, "passes/schedule/", "passes/choose/choice.h"],
     "passes/compile": [*PASS, *PLAN, "ir/import/", "runtime/formats/", "passes/stages/", "passes/choose/"],
     "passes/mlir": [*PASS, "mlir or llvm (C++)"],
     "passes/schedule": BASE,

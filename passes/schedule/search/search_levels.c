@@ -333,7 +333,7 @@ static zb_status try_fine_level(zb_searcher *s, int64_t bytes, int64_t *next) {
   if (s->judge && zb_exact_is_possible(&s->w)) {
     bool is_complete;
     zb_searcher_lower_to(s, bytes);
-    if (bytes <= zb_searcher_most(s, s->limit)) ZB_TRY(zb_searcher_try_all(s, &is_complete));
+    if (bytes <= zb_searcher_most(s, s->limit)) ZB_TRY(zb_searcher_try_all(s, false, &is_complete));
     slack = 0; /* every fine level */
   }
   *next = slack >= bytes ? 0 : zb_level_fine(&s->w, bytes - slack - 1, false);
@@ -388,17 +388,18 @@ zb_status zb_searcher_run_levels(zb_searcher *s, bool only_fine) {
   return ask_alike(s, true, above, &slack);
 }
 
-zb_status zb_searcher_try_all(zb_searcher *s, bool *is_complete) {
+zb_status zb_searcher_try_all(zb_searcher *s, bool only_complete, bool *is_complete) {
   const int64_t states = s->budget < STATES_MAX / STATES ? s->budget * STATES : STATES_MAX;
-  const int64_t known = s->judge ? INT64_MAX : s->best_ps;
+  const int64_t known = s->judge ? INT64_MAX : s->best_ps < s->known_ps ? s->best_ps : s->known_ps;
   const zb_exact_params params = {.limit = s->run.level, .known_ps = known, .states = states};
   zb_exact_result result;
   ZB_TRY(zb_exact_search(&s->w, &params, s->run.sequence, &result));
   s->w.evaluations += zb_max64(result.states / STATES, 1);
   s->states += result.work;
   *is_complete = result.is_complete;
+  if (result.best_ps >= known || (only_complete && !result.is_complete)) return NULL;
   take_best(s, s->run.sequence, result.best_ps);
-  return result.best_ps < known ? show(s, s->run.sequence, zb_searcher_most(s, s->run.level)) : NULL;
+  return show(s, s->run.sequence, zb_searcher_most(s, s->run.level));
 }
 
 /* How far apart exact levels are at least: a byte, which leaves no more than there are sums of what jobs keep; or,
@@ -415,17 +416,33 @@ static int64_t exact_step(const zb_searcher *s) {
   return most / LEVELS;
 }
 
+/* Exact levels of which one has all orders tried, where bytes double; what its search within a budget does not end is
+ * nearly the same for the next ones. */
+static int64_t rung_of(int64_t bytes) {
+  enum { RUNGS = 16 };
+  int64_t step = 1;
+  while (bytes / step >= 2 * RUNGS)
+    step *= 2;
+  return bytes / step * step;
+}
+
+/* The lowest exact level of a rung has all orders tried: it does not depend on the limit that levels begin at. */
 zb_status zb_searcher_run_exact_levels(zb_searcher *s) {
   const bool is_small = zb_exact_is_possible(&s->w) && !s->judge;
   const int64_t step = exact_step(s);
+  int64_t above = 0; /* the lowest limit that is the same as the level above; 0: there is none */
   for (int64_t bytes = zb_searcher_most(s, s->limit) / step * step;;) {
-    bool is_complete = false;
+    bool is_complete = false, goes_on;
     zb_searcher_lower_to(s, bytes);
-    if (!zb_searcher_is_feasible(s) || !is_worth(s)) return NULL;
-    ZB_TRY(run_level(s));
-    if (is_small && is_worth(s)) ZB_TRY(zb_searcher_try_all(s, &is_complete));
-    s->is_complete |= is_complete && s->runs == 1;
-    if (is_complete || s->w.slack >= bytes) return NULL;
-    bytes = (bytes - s->w.slack - 1) / step * step;
+    goes_on = zb_searcher_is_feasible(s) && is_worth(s);
+    if (goes_on) ZB_TRY(run_level(s));
+    const int64_t low = goes_on && s->w.slack < bytes ? bytes - s->w.slack : 0;
+    if (is_small && above && rung_of(above) != rung_of(low)) {
+      zb_searcher_lower_to(s, above);
+      if (is_worth(s)) ZB_TRY(zb_searcher_try_all(s, false, &is_complete));
+    }
+    if (is_complete || !low) return NULL;
+    above = low;
+    bytes = (low - 1) / step * step;
   }
 }

@@ -222,10 +222,11 @@ static void fill_report(const zb_searcher *s, zb_search_report *report) {
                                .states = s->states,
                                .best_ps = s->best_ps,
                                .bound_ps = zb_lower_bound(s->problem)};
-  const bool is_optimal = s->is_complete && s->problem->metric == ZB_METRIC_BARRIER;
+  const bool is_complete = s->is_complete && s->best_ps <= s->known_ps;
+  const bool is_optimal = is_complete && s->problem->metric == ZB_METRIC_BARRIER;
   const char *proof = report->best_ps <= report->bound_ps ? "; no order is faster"
                       : is_optimal                        ? "; all orders were tried, none is faster"
-                      : s->is_complete                    ? "; all orders with rising micro-batches were tried"
+                      : is_complete                       ? "; all orders with rising micro-batches were tried"
                                                           : "";
   if (is_optimal) report->bound_ps = report->best_ps;
   report->proven = report->best_ps <= report->bound_ps;
@@ -243,9 +244,13 @@ static void fill_report(const zb_searcher *s, zb_search_report *report) {
 
 /* Exact levels, or at once all orders. */
 static zb_status search_small(zb_searcher *s) {
-  if (!s->judge && zb_exact_is_possible(&s->w) && s->best_ps > zb_lower_bound(s->problem)) {
-    zb_searcher_lower_to(s, zb_searcher_most(s, s->limit));
-    ZB_TRY(zb_searcher_try_all(s, &s->is_complete));
+  const int64_t bound = zb_lower_bound(s->problem);
+  if (bound >= s->known_ps) return NULL;
+  if (!s->judge && zb_exact_is_possible(&s->w) && s->best_ps > bound) {
+    const int64_t most = zb_searcher_most(s, s->limit);
+    zb_searcher_lower_to(s, most);
+    /* What all orders but some have at this limit, no higher limit would have. */
+    ZB_TRY(zb_searcher_try_all(s, most < zb_level_most(&s->w), &s->is_complete));
     if (s->is_complete) return NULL;
   }
   for (int i = 0; i < zb_schedule_count(); ++i)
@@ -258,7 +263,7 @@ static zb_status search_small(zb_searcher *s) {
   ZB_TRY(zb_searcher_run_exact_levels(s));
   if (s->best_ps < INT64_MAX || !zb_exact_is_possible(&s->w)) return NULL;
   zb_searcher_lower_to(s, zb_searcher_most(s, s->limit)); /* which no level need be */
-  return zb_searcher_try_all(s, &s->is_complete);
+  return zb_searcher_try_all(s, false, &s->is_complete);
 }
 
 static zb_status search(zb_searcher *s) {

@@ -105,7 +105,8 @@ zb_status zb_searcher_run_levels(zb_searcher *searcher, bool only_fine) ZB_MUST_
 /* Every limit at which any decision of a run changes, as far as they are not too close. Where all orders have been
  * tried within one, those below have no better one. */
 zb_status zb_searcher_run_exact_levels(zb_searcher *searcher) ZB_MUST_USE;
-/* Tries all orders within run.level that could be faster than the best, as far as the budget goes. */
-zb_status zb_searcher_try_all(zb_searcher *searcher, bool *is_complete) ZB_MUST_USE;
+/* Tries all orders within run.level that could be faster than the best, as far as the budget goes. only_complete: what
+ * is found counts only where these were all. */
+zb_status zb_searcher_try_all(zb_searcher *searcher, bool only_complete, bool *is_complete) ZB_MUST_USE;
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef ZB_PASSES_SPLIT_CHOICE_H
 #define ZB_PASSES_SPLIT_CHOICE_H
 
-#include "passes/stages/split_memory.h"
+#include "passes/choose/split_memory.h"
 #include "zb/schedule.h"
 
 /* A choice of a rank that takes too much nevertheless, as a plan has shown. */

@@ -1,4 +1,4 @@
-/* The least memory of a rank beside frames: see passes/stages/split_memory.h.
+/* The least memory of a rank beside frames: see passes/choose/split_memory.h.
  *
  * B's workspace is packed by workspace.c, from the ops of the function; here the same lives are added up without
  * packing, for each choice anew, without building a function. Where this counts less than there (views over other
@@ -6,7 +6,7 @@
  *
  * Tests: test/e2e/split.py (every choice of small models against this bound). */
 
-#include "passes/stages/split_memory.h"
+#include "passes/choose/split_memory.h"
 
 #include "passes/function.h"
 #include "passes/rewrite.h"

@@ -1,4 +1,4 @@
-/* The shortest step with any choice: see passes/stages/split_bound.h.
+/* The shortest step with any choice: see passes/choose/split_bound.h.
  *
  * A choice moves time from W to B of each stage, and the step depends on these times alone: it is the longest of all
  * paths of jobs and messages, and a path with more B than W of a stage gets longer by what is moved there, one with
@@ -10,7 +10,7 @@
  *
  * Tests: test/e2e/split.py. */
 
-#include "passes/stages/split_bound.h"
+#include "passes/choose/split_bound.h"
 
 #include <string.h>
 

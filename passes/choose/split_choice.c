@@ -1,4 +1,4 @@
-/* Choosing groups of W ops for B: see passes/stages/split_choice.h.
+/* Choosing groups of W ops for B: see passes/choose/split_choice.h.
  *
  * A rank at a time, for what it takes in the order depends on its own stages alone. First by steps: of all values that
  * its W keep, the one goes first that frees most bytes for the time that its readers bring to B; then what the limit
@@ -8,7 +8,7 @@
  *
  * Tests: test/passes/split-policy.mlir, test/e2e/split.py. */
 
-#include "passes/stages/split_choice.h"
+#include "passes/choose/split_choice.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef ZB_PASSES_SPLIT_BOUND_H
 #define ZB_PASSES_SPLIT_BOUND_H
 
-#include "passes/stages/split_choice.h"
+#include "passes/choose/split_choice.h"
 
 /* The step of the order, by the barrier metric, with the groups as they stand. MEMORY. */
 zb_status zb_split_step(const zb_split_problem *it, int64_t *out_ps) ZB_MUST_USE;

@@ -1,0 +1,162 @@
+/* The search over choices: see passes/choose/search.h. Tests: test/e2e/joint_search.py, test/e2e/choice.py. */
+
+#include "passes/choose/search.h"
+
+#include "passes/choose/bound.h"
+#include "passes/graph.h"
+
+#include <math.h>
+#include <string.h>
+
+static const zb_move *const moves[] = {
+#define ZB_MOVE(name) &zb_move_##name,
+#include "passes/choose/moves.def"
+#undef ZB_MOVE
+};
+enum { MOVES = sizeof moves / sizeof moves[0] };
+
+/* ---- One row after the other ---- */
+
+void zb_found_keep(zb_found *best, const zb_found *other, int64_t limit) {
+  if (!other->candidate) return;
+  if (!best->candidate || zb_candidate_is_better(other->candidate, best->candidate, limit)) *best = *other;
+}
+
+static void *question_key(const zb_asked *asked, const zb_choice *choice) {
+  return zb_id_key((int64_t)(zb_asked_digest(asked, choice) >> 2));
+}
+
+static void note_best(zb_choice_search *search, const zb_candidate *found, int64_t limit) {
+  if (!found || !zb_candidate_fits(found, limit)) return;
+  if (!search->best || zb_candidate_is_better(found, search->best, limit)) search->best = found;
+}
+
+zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb_asked *asked, const zb_choice *choice,
+                          zb_found *out) {
+  int at = 0;
+  while (row && at < MOVES && moves[at++] != row)
+    ;
+  while (at < MOVES - 1 && ((choice->decided & moves[at]->decision) || !moves[at]->is_open(asked)))
+    ++at;
+  void *key = question_key(asked, choice);
+  const int64_t known = zb_map_get_or(search->known, key, -1);
+  *out = (zb_found){0};
+  if (known >= 0 && !asked->cuts_are_open) {
+    *out = search->answers.items[known];
+    return NULL;
+  }
+  ZB_TRY(moves[at]->decide(search, asked, choice, out));
+  note_best(search, out->candidate, asked->limit);
+  if (asked->cuts_are_open) return NULL;
+  zb_arena_map_set(&search->judge.arena, search->known, key, (int64_t)search->answers.count);
+  (void)ZB_PUSH(&search->judge.arena, &search->answers, *out);
+  return zb_arena_status(&search->judge.arena);
+}
+
+/* ---- The searches that auto must not be slower than ---- */
+
+/* The whole search with less to choose from. What it finds is compared, and so is what all there is to choose from
+ * makes of its placement and cuts. */
+static zb_status search_without(zb_choice_search *search, const zb_asked *given, const char *split, const char *recompute,
+                                zb_found *best) {
+  zb_asked without = *given, fixed = *given;
+  zb_choice choice = {0};
+  zb_found found;
+  without.split = split;
+  without.recompute = recompute;
+  fixed.cuts_are_open = fixed.placement_is_open = false;
+  const int64_t first_ps = search->first_ps;
+  ZB_TRY(zb_search_below(search, NULL, &without, &choice, &found));
+  search->first_ps = first_ps;
+  if (!found.candidate || !zb_candidate_fits(found.candidate, given->limit)) return NULL;
+  zb_status status =
+      zb_choice_take(&choice, &found.candidate->choice, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
+  if (!status) status = zb_search_below(search, &zb_move_cuts, &fixed, &choice, &found);
+  if (!status) zb_found_keep(best, &found, given->limit);
+  zb_choice_deinit(&choice);
+  return status;
+}
+
+/* Without a memory limit --split auto is all. What a compile without --recompute compares is compared with --recompute
+ * auto, too; but there none is left out where values are computed again, as each such search takes several times as
+ * long. Where searches have taken long already the rest is left out. */
+static zb_status search_others(zb_choice_search *search, const zb_asked *given, zb_found *best) {
+  const char *const splits[] = {given->split, "all", "products", "none"};
+  const char *const recomputes[] = {given->recompute, "none"};
+  const bool splits_too = given->limit && strcmp(given->split, "auto") == 0;
+  const int last = strcmp(given->recompute, "auto") == 0 ? 1 : 0;
+  for (int r = last; r >= 0; --r)
+    for (int s = 0; s < (!splits_too ? 1 : r == last ? 4 : 3); ++s)
+      if ((r > 0 || s > 0) && zb_judge_pays(&search->judge))
+        ZB_TRY(search_without(search, given, splits[s], recomputes[r], best));
+  return NULL;
+}
+
+static zb_status search_all(zb_choice_search *search, const zb_asked *asked, zb_found *out) {
+  zb_choice nothing = {0};
+  bool is_hopeless;
+  ZB_TRY(zb_bound_refuses(search, asked, out, &is_hopeless));
+  if (is_hopeless) return NULL;
+  ZB_TRY(zb_search_below(search, NULL, asked, &nothing, out));
+  return asked->cuts_are_open || asked->placement_is_open ? search_others(search, asked, out) : NULL;
+}
+
+/* ---- What was found ---- */
+
+/* Whether the stages end where cost alone would end them, and then what bounds the longest rank. */
+static zb_status note_bound(zb_choice_search *search, const zb_asked *asked, const zb_choice *found,
+                            zb_compile_summary *summary) {
+  zb_choice placed = {0};
+  const zb_judged *staged;
+  zb_status status = zb_choice_take(&placed, found, ZB_CHOICE_PLACEMENT);
+  if (!status) status = zb_judge_program(&search->judge, asked, &placed, ZB_JUDGED_STAGED, &staged);
+  const unsigned cuts = ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS;
+  if (!status && zb_choice_digest(&staged->made, cuts) == zb_choice_digest(found, cuts))
+    summary->rank_bound_seconds = 1e-12 * (double)staged->places.bound_ps;
+  zb_choice_deinit(&placed);
+  return status;
+}
+
+static zb_status note(zb_choice_search *search, const zb_asked *asked, const zb_found *found, zb_compile_summary *summary) {
+  ZB_TRY(note_bound(search, asked, &found->candidate->choice, summary));
+  summary->split_seconds = 1e-12 * (double)found->split_ps;
+  summary->split_bytes = (uint64_t)found->split_bytes;
+  summary->split_bound_seconds = 1e-12 * (double)found->split_bound_ps;
+  summary->split_proven = found->split_is_proven;
+  summary->recompute_seconds = 1e-12 * (double)found->none_ps;
+  summary->recompute_bytes = (uint64_t)found->none_bytes;
+  if (!search->cuts_tried) return NULL;
+  summary->cuts_tried = search->cuts_tried + 1;
+  summary->first_cuts_seconds = search->first_ps < INT64_MAX ? 1e-12 * (double)search->first_ps : INFINITY;
+  return NULL;
+}
+
+/* There is no plan: a pass says why, now aloud, or the schedule has no order. */
+static zb_status say(zb_choice_search *search, const zb_asked *asked, zb_candidate *found) {
+  const zb_judged *framed;
+  zb_status why = found->why;
+  found->why = NULL;
+  if (why && !zb_status_told(why)) return why;
+  search->judge.is_loud = true;
+  zb_status status = zb_judge_program(&search->judge, asked, &found->choice, ZB_JUDGED_FRAMED, &framed);
+  if (!status) return why;
+  zb_status_free(why);
+  return status;
+}
+
+zb_status zb_choose(const zb_asked *asked, zb_choice *out, zb_compile_summary *summary) {
+  zb_choice_search search = {.first_ps = INT64_MAX, .slack = 1};
+  zb_found found = {0};
+  zb_plan_judge_init(asked->pass, &search.judge);
+  search.known = zb_arena_map_pointer(&search.judge.arena);
+  zb_status status = zb_arena_status(&search.judge.arena);
+  if (!status) status = search_all(&search, asked, &found);
+  if (status) goto cleanup;
+  if (!found.candidate->exists) ZB_TRY_GOTO(say(&search, asked, (zb_candidate *)found.candidate));
+  ZB_TRY_GOTO(zb_choice_take(out, &found.candidate->choice, ZB_CHOICE_ALL));
+  if (summary) status = note(&search, asked, &found, summary);
+cleanup:
+  if (status) zb_choice_deinit(out);
+  zb_plan_judge_deinit(&search.judge);
+  return status;
+}
