@@ -124,7 +124,7 @@ typedef struct zb_compile_summary {
    * those by cost. 0: they were not. */
   int cuts_tried;
   double first_cuts_seconds; /* infinite: with those no plan keeps the limit */
-  char *placement; /* that was found; NULL: nothing was searched */
+  char *placement;           /* that was found; NULL: nothing was searched */
   /* Of --recompute auto, else 0: the step and the fullest rank with nothing computed again, which may be above the
    * memory limit. */
   double recompute_seconds;

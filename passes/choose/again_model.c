@@ -2,7 +2,6 @@
 
 #include "passes/choose/again_model.h"
 
-#include "passes/choose/moves/order.h"
 #include "passes/choose/split_choice.h"
 #include "passes/function.h"
 #include "passes/stages/chosen.h"
@@ -350,7 +349,8 @@ static zb_status read_program(zb_again_model *m) {
   return status;
 }
 
-zb_status zb_again_model_init(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_again_model *out) {
+zb_status zb_again_model_init(zb_choice_search *search, const zb_asked *asked, const zb_choice *above,
+                              zb_again_model *out) {
   *out = (zb_again_model){
       .search = search, .asked = asked, .above = above, .metric = asked->metric, .searches = asked->keeps_limit};
   ZB_TRY(read_program(out));

@@ -31,12 +31,12 @@ typedef struct zb_pick {
 typedef struct zb_level {
   zb_graph graph; /* of what the judge has lent, while shares are found */
   zb_w_groups w;
-  zb_choice_items again;           /* in the choice of the model */
-  bool *in_b[ZB_SHARES];           /* [groups] */
+  zb_choice_items again;              /* in the choice of the model */
+  bool *in_b[ZB_SHARES];              /* [groups] */
   zb_choice_items b_items[ZB_SHARES]; /* the gradients of these, in the choice of the model */
-  zb_stage_cost *costs[ZB_SHARES]; /* [stages] */
-  int64_t *base_bytes[ZB_SHARES];  /* [ranks] */
-  zb_module_problem problem;       /* with share 0 */
+  zb_stage_cost *costs[ZB_SHARES];    /* [stages] */
+  int64_t *base_bytes[ZB_SHARES];     /* [ranks] */
+  zb_module_problem problem;          /* with share 0 */
 } zb_level;
 
 typedef struct zb_again_model {
@@ -44,15 +44,15 @@ typedef struct zb_again_model {
   const zb_asked *asked;
   const zb_choice *above; /* where it is cut */
   zb_arena arena;
-  zb_choice parts;  /* what levels and shares are, as items */
-  zb_recompute cut; /* the program of that choice: values by layers */
+  zb_choice parts;                   /* what levels and shares are, as items */
+  zb_recompute cut;                  /* the program of that choice: values by layers */
   int ranks, stages, levels, shares; /* shares: ZB_SHARES for --split auto, else 1: that of the option */
   const int *stage_rank;
   int *layers_of; /* [stages] */
   zb_metric metric;
-  bool searches;    /* the schedule looks for an order within a limit */
-  zb_asked rule;    /* that makes orders for looks, */
-  bool has_rule;    /* or false: they are at the order that there is */
+  bool searches; /* the schedule looks for an order within a limit */
+  zb_asked rule; /* that makes orders for looks, */
+  bool has_rule; /* or false: they are at the order that there is */
   zb_level level[ZB_LEVELS_MAX];
   zb_order order;                   /* of level 0, share 0; then of the choice looked at last */
   int64_t *besides;                 /* [ranks]: what plans take beside base and frames */
@@ -78,8 +78,7 @@ void zb_again_model_deinit(zb_again_model *model);
 
 /* Looks at picks[ranks]; bytes: for outlook.above. A rule makes the order anew: it holds W back as far as ranks do not
  * wait for it, and that depends on times. */
-zb_status zb_again_look(zb_again_model *model, const zb_pick *picks, int64_t bytes,
-                            zb_outlook *out) ZB_MUST_USE;
+zb_status zb_again_look(zb_again_model *model, const zb_pick *picks, int64_t bytes, zb_outlook *out) ZB_MUST_USE;
 
 /* The same with the order that a schedule which searches finds within the limit, if it takes less than known_ps. */
 zb_status zb_again_look_within(zb_again_model *model, const zb_pick *picks, int64_t limit, double known_ps,

@@ -2,16 +2,12 @@
 
 #include "passes/choose/bound.h"
 
-#include "passes/choose/moves/order.h"
-#include "passes/choose/moves/placement.h"
-
 #include <string.h>
 
 /* Plans have jobs without ops that a problem has not, and round times. */
 static const double rounding = 1.001;
 
-/* With what is open left out. */
-static zb_asked fix(const zb_asked *asked, const char *split, const char *recompute) {
+zb_asked zb_asked_fixed(const zb_asked *asked, const char *split, const char *recompute) {
   zb_asked fixed = *asked;
   fixed.cuts_are_open = fixed.placement_is_open = false;
   if (strcmp(asked->split, "auto") == 0) fixed.split = split;
@@ -31,15 +27,14 @@ static bool is_decided(const zb_asked *asked, const zb_choice *choice) {
          ((choice->decided & ZB_CHOICE_IN_B) || strcmp(asked->split, "auto") != 0);
 }
 
-zb_status zb_bound_allows(zb_choice_search *search, const zb_asked *asked, const zb_choice *choice, const zb_candidate *best,
-                          bool *out) {
-  const zb_candidate *known = search->best ? search->best : best;
-  const zb_asked fixed = fix(asked, "all", "none");
+zb_status zb_bound_allows(zb_plan_judge *judge, const zb_asked *asked, const zb_choice *choice,
+                          const zb_candidate *best, bool *out) {
+  const zb_asked fixed = zb_asked_fixed(asked, "all", "none");
   const zb_judged *framed;
   zb_module_problem problem;
   *out = true;
-  if (!zb_candidate_fits(known, asked->limit)) return NULL;
-  zb_status status = zb_judge_program(&search->judge, &fixed, choice, ZB_JUDGED_FRAMED, &framed);
+  if (!zb_candidate_fits(best, asked->limit)) return NULL;
+  zb_status status = zb_judge_program(judge, &fixed, choice, ZB_JUDGED_FRAMED, &framed);
   if (zb_judge_is_no_plan(status)) {
     zb_status_free(status);
     *out = false;
@@ -48,18 +43,17 @@ zb_status zb_bound_allows(zb_choice_search *search, const zb_asked *asked, const
   ZB_TRY(status);
   ZB_TRY(zb_module_problem_build(framed->program.module, asked->micro_batches, &problem));
   if (asked->limit && is_decided(asked, choice)) problem.problem.memory_limit_bytes = asked->limit;
-  *out = (double)bound_of(&problem.problem, asked->metric) < rounding * (double)known->step_ps;
+  *out = (double)bound_of(&problem.problem, asked->metric) < rounding * (double)best->step_ps;
   zb_module_problem_deinit(&problem);
   return NULL;
 }
 
-/* What one micro-batch at a time takes with a choice; 0: not known. */
-static zb_status least_of(zb_choice_search *search, const zb_asked *least, const zb_choice *choice, int64_t *out) {
+zb_status zb_bound_bytes(zb_plan_judge *judge, const zb_asked *least, const zb_choice *choice, int64_t *out) {
   const zb_judged *framed;
   zb_module_problem problem;
   zb_order order = {0};
   *out = 0;
-  zb_status status = zb_judge_program(&search->judge, least, choice, ZB_JUDGED_FRAMED, &framed);
+  zb_status status = zb_judge_program(judge, least, choice, ZB_JUDGED_FRAMED, &framed);
   if (zb_judge_is_no_plan(status)) {
     zb_status_free(status);
     return NULL;
@@ -76,31 +70,4 @@ cleanup:
   zb_order_deinit(&order);
   zb_module_problem_deinit(&problem);
   return status;
-}
-
-zb_status zb_bound_refuses(zb_choice_search *search, const zb_asked *asked, zb_found *found, bool *out) {
-  enum { PLACEMENTS = 2 };
-  const zb_asked least = fix(asked, "none", "all");
-  zb_choice choices[PLACEMENTS];
-  int count = 1;
-  memset(choices, 0, sizeof choices);
-  *out = false;
-  if (!asked->limit || asked->is_file) return NULL;
-  if (asked->placement_is_open) {
-    int at = 0;
-    for (count = 0; count < PLACEMENTS && zb_placement_next(asked, 0, &at, &choices[count]);)
-      ++count;
-  }
-  for (int i = 0; i < count; ++i) {
-    int64_t bytes;
-    ZB_TRY(least_of(search, &least, &choices[i], &bytes));
-    if (!bytes || bytes / 3 <= asked->limit / 2) return NULL;
-  }
-  for (int i = 0; i < count; ++i) {
-    zb_found next;
-    ZB_TRY(zb_search_below(search, &zb_move_cuts, &least, &choices[i], &next));
-    zb_found_keep(found, &next, asked->limit);
-  }
-  *out = true;
-  return NULL;
 }

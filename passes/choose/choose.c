@@ -3,10 +3,10 @@
  *   before                          after (recompute=auto, memory-limit=40M)
  *     module attributes {..}          module attributes {.., zb.choice = "zbc-choice 1\0Aprogram 52f1..\0A.."}
  *
- * Open are: what is computed again (recompute=auto), what stays in B (split=auto), the order of a schedule that looks for
- * one, and for such a schedule the cuts and the placement too, as `search` says. The options are those of the passes
- * behind it, which obey what was chosen. A whole compile hands it on as a value, without the attribute. Where nothing is
- * open, or a choice is given, nothing changes.
+ * Open are: what is computed again (recompute=auto), what stays in B (split=auto), the order of a schedule that looks
+ * for one, and for such a schedule the cuts and the placement too, as `search` says. The options are those of the
+ * passes behind it, which obey what was chosen. A whole compile hands it on as a value, without the attribute. Where
+ * nothing is open, or a choice is given, nothing changes.
  *
  * Tests: test/passes/choose.mlir, test/e2e/choice.py. */
 
@@ -29,8 +29,10 @@ static zb_result read_search(zb_pass *pass, MlirOperation top, zb_asked *out) {
     out->cuts_are_open &= out->ranks > 1 && !*zb_pass_option(pass, "cuts") && !*zb_pass_option(pass, "layout");
     return ZB_OK;
   }
-  return zb_pass_option_error(pass, top, "search", "placement: with cuts and order", "expected order, cuts or placement, "
-                              "got '%s'", search);
+  return zb_pass_option_error(pass, top, "search", "placement: with cuts and order",
+                              "expected order, cuts or placement, "
+                              "got '%s'",
+                              search);
 }
 
 static zb_result read_options(zb_pass *pass, MlirOperation top, zb_asked *out) {

@@ -126,8 +126,7 @@ static uint64_t key_of(const zb_asked *asked, const zb_choice *choice, zb_judged
 static zb_status run_level(zb_plan_judge *judge, const zb_asked *asked, const zb_choice *choice, zb_judged_level level,
                            const zb_judged *below, zb_judged *out) {
   zb_pipeline pipeline = {0};
-  zb_compile_state state = {
-      .choice = choice, .made = &out->made, .options_of_zbc = judge->options_of_zbc};
+  zb_compile_state state = {.choice = choice, .made = &out->made, .options_of_zbc = judge->options_of_zbc};
   zb_status status = NULL;
   if (level == ZB_JUDGED_STAGED) state.places = &out->places;
   if (below) ZB_TRY(zb_choice_take(&out->made, &below->made, ZB_CHOICE_ALL));
@@ -145,8 +144,7 @@ cleanup:
 static zb_status make(zb_plan_judge *judge, const zb_asked *asked, const zb_choice *choice, zb_judged_level level,
                       uint64_t key, zb_judged **out) {
   const zb_judged *below = NULL;
-  if (level > ZB_JUDGED_STAGED)
-    ZB_TRY(zb_judge_program(judge, asked, choice, (zb_judged_level)(level - 1), &below));
+  if (level > ZB_JUDGED_STAGED) ZB_TRY(zb_judge_program(judge, asked, choice, (zb_judged_level)(level - 1), &below));
   zb_judged *made = zb_alloc(sizeof *made);
   if (!made) return ZB_OUT_OF_MEMORY();
   *made = (zb_judged){.key = key};
@@ -237,7 +235,8 @@ static zb_status compile(zb_plan_judge *judge, const zb_judged *framed, const zb
   if (status) return status;
   ++judge->copies;
   zb_module_set_level(copy.module, "scheduled");
-  ZB_TRY_GOTO(zb_module_order_write(copy.module, &made->choice.order, made->choice.schedule, made->choice.micro_batches));
+  ZB_TRY_GOTO(
+      zb_module_order_write(copy.module, &made->choice.order, made->choice.schedule, made->choice.micro_batches));
   for (size_t i = 0; i < sizeof passes / sizeof passes[0]; ++i)
     ZB_TRY_GOTO(zb_pipeline_add(&pipeline, passes[i], NULL));
   ZB_TRY_GOTO(run_quietly(judge, &pipeline, &copy, state));

@@ -8,26 +8,9 @@
 #ifndef ZB_PASSES_JUDGE_H
 #define ZB_PASSES_JUDGE_H
 
-#include "passes/choose/choice.h"
-#include "passes/pipeline.h"
+#include "passes/choose/asked.h"
 #include "passes/stages/cuts.h"
 #include "passes/stages/problem.h"
-
-/* What is asked: a plan of this program, with these options, within this memory. */
-typedef struct zb_asked {
-  const zb_pass *pass;           /* zb-choose: the options that the passes behind it have too */
-  const char *split, *recompute; /* in the place of its own: a search may leave less open */
-  const char *schedule;
-  zb_schedule_choice rule; /* of schedule, if that is no file */
-  bool is_file;
-  bool searches;    /* the schedule looks for an order */
-  bool keeps_limit; /* and it does so within the limit */
-  bool placement_is_open, cuts_are_open;
-  int cut_trials; /* 0: by the size of the program */
-  int ranks, micro_batches;
-  int64_t limit; /* bytes a rank; 0: none */
-  zb_metric metric;
-} zb_asked;
 
 /* A choice and what becomes of it. Never changed once it is made. */
 typedef struct zb_candidate {
@@ -59,8 +42,8 @@ typedef enum zb_judged_level {
 
 typedef struct zb_judged {
   zb_module program;
-  zb_choice made;       /* what it obeys, or what its passes decided */
-  zb_cut_places places; /* of ZB_JUDGED_STAGED */
+  zb_choice made;        /* what it obeys, or what its passes decided */
+  zb_cut_places places;  /* of ZB_JUDGED_STAGED */
   uint64_t key, own_key; /* of the choice that it was made by, and of `made` */
 } zb_judged;
 
@@ -70,9 +53,9 @@ typedef struct zb_plan_judge {
   zb_arena arena;
   zb_map *known; /* of what was asked -> its index in candidates */
   ZB_LIST(zb_candidate *) candidates;
-  bool options_of_zbc;       /* as of zb_compile_state */
-  bool is_loud;              /* what passes say of a copy is heard */
-  int copies;                /* so many were made */
+  bool options_of_zbc; /* as of zb_compile_state */
+  bool is_loud;        /* what passes say of a copy is heard */
+  int copies;          /* so many were made */
 } zb_plan_judge;
 
 void zb_plan_judge_init(const zb_pass *pass, zb_plan_judge *out);
@@ -88,8 +71,7 @@ zb_status zb_judge_program(zb_plan_judge *judge, const zb_asked *asked, const zb
                            const zb_judged **out) ZB_MUST_USE;
 /* The plan of a framed program with an order; problem: its own. */
 zb_status zb_judge_order(zb_plan_judge *judge, const zb_asked *asked, const zb_judged *framed,
-                         const zb_module_problem *problem, const zb_order *order,
-                         const zb_candidate **out) ZB_MUST_USE;
+                         const zb_module_problem *problem, const zb_order *order, const zb_candidate **out) ZB_MUST_USE;
 /* A choice that has no plan, and needs so many bytes (0: not known). Takes `why`. */
 zb_status zb_judge_refuse(zb_plan_judge *judge, const zb_choice *choice, int64_t needed, zb_status why,
                           const zb_candidate **out) ZB_MUST_USE;

@@ -57,8 +57,8 @@ zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb
 
 /* The whole search with less to choose from. What it finds is compared, and so is what all there is to choose from
  * makes of its placement and cuts. */
-static zb_status search_without(zb_choice_search *search, const zb_asked *given, const char *split, const char *recompute,
-                                zb_found *best) {
+static zb_status search_without(zb_choice_search *search, const zb_asked *given, const char *split,
+                                const char *recompute, zb_found *best) {
   zb_asked without = *given, fixed = *given;
   zb_choice choice = {0};
   zb_found found;
@@ -69,8 +69,7 @@ static zb_status search_without(zb_choice_search *search, const zb_asked *given,
   ZB_TRY(zb_search_below(search, NULL, &without, &choice, &found));
   search->first_ps = first_ps;
   if (!found.candidate || !zb_candidate_fits(found.candidate, given->limit)) return NULL;
-  zb_status status =
-      zb_choice_take(&choice, &found.candidate->choice, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
+  zb_status status = zb_choice_take(&choice, &found.candidate->choice, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
   if (!status) status = zb_search_below(search, &zb_move_cuts, &fixed, &choice, &found);
   if (!status) zb_found_keep(best, &found, given->limit);
   zb_choice_deinit(&choice);
@@ -92,10 +91,39 @@ static zb_status search_others(zb_choice_search *search, const zb_asked *given, 
   return NULL;
 }
 
+/* Whether no choice comes near the limit: what takes the least memory, one micro-batch at a time with all that may be
+ * computed again and all gradients in B, needs half as much again, or more. *found: that, then. */
+static zb_status refuse(zb_choice_search *search, const zb_asked *asked, zb_found *found, bool *out) {
+  enum { PLACEMENTS = 2 };
+  const zb_asked least = zb_asked_fixed(asked, "none", "all");
+  zb_choice choices[PLACEMENTS];
+  int count = 1;
+  memset(choices, 0, sizeof choices);
+  *out = false;
+  if (!asked->limit || asked->is_file) return NULL;
+  if (asked->placement_is_open) {
+    int at = 0;
+    for (count = 0; count < PLACEMENTS && zb_placement_next(asked, 0, &at, &choices[count]);)
+      ++count;
+  }
+  for (int i = 0; i < count; ++i) {
+    int64_t bytes;
+    ZB_TRY(zb_bound_bytes(&search->judge, &least, &choices[i], &bytes));
+    if (!bytes || bytes / 3 <= asked->limit / 2) return NULL;
+  }
+  for (int i = 0; i < count; ++i) {
+    zb_found next;
+    ZB_TRY(zb_search_below(search, &zb_move_cuts, &least, &choices[i], &next));
+    zb_found_keep(found, &next, asked->limit);
+  }
+  *out = true;
+  return NULL;
+}
+
 static zb_status search_all(zb_choice_search *search, const zb_asked *asked, zb_found *out) {
   zb_choice nothing = {0};
   bool is_hopeless;
-  ZB_TRY(zb_bound_refuses(search, asked, out, &is_hopeless));
+  ZB_TRY(refuse(search, asked, out, &is_hopeless));
   if (is_hopeless) return NULL;
   ZB_TRY(zb_search_below(search, NULL, asked, &nothing, out));
   return asked->cuts_are_open || asked->placement_is_open ? search_others(search, asked, out) : NULL;
@@ -117,7 +145,8 @@ static zb_status note_bound(zb_choice_search *search, const zb_asked *asked, con
   return status;
 }
 
-static zb_status note(zb_choice_search *search, const zb_asked *asked, const zb_found *found, zb_compile_summary *summary) {
+static zb_status note(zb_choice_search *search, const zb_asked *asked, const zb_found *found,
+                      zb_compile_summary *summary) {
   ZB_TRY(note_bound(search, asked, &found->candidate->choice, summary));
   summary->split_seconds = 1e-12 * (double)found->split_ps;
   summary->split_bytes = (uint64_t)found->split_bytes;

@@ -12,7 +12,7 @@
 
 /* What a row has found. The facts are 0 where nobody asked for them. */
 typedef struct zb_found {
-  const zb_candidate *candidate; /* NULL: nothing was tried */
+  const zb_candidate *candidate;                 /* NULL: nothing was tried */
   int64_t split_ps, split_bytes, split_bound_ps; /* the plan with all gradients in W; zb_compile_summary says more */
   bool split_is_proven;
   int64_t none_ps, none_bytes; /* the plan with nothing computed again */

@@ -3,7 +3,7 @@
 #ifndef ZB_PASSES_COMPILE_PARTS_H
 #define ZB_PASSES_COMPILE_PARTS_H
 
-#include "passes/choose/choice.h"
+#include "passes/choice/choice.h"
 #include "passes/pipeline.h"
 #include "runtime/formats/weights.h"
 #include "runtime/plan/file/plan.h"

@@ -13,7 +13,7 @@ static void release(void *choice) { zb_choice_deinit(choice); }
 static zb_result read_choice(zb_pass *pass, const char *text) {
   zb_choice *choice = zb_arena_take(&pass->arena, 1, sizeof *choice);
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
-  ZB_PASS_TRY(pass, zb_choice_read("zb.choice", text, strlen(text), choice));
+  ZB_PASS_TRY(pass, zb_choice_read(ZB_ATTR_CHOICE, text, strlen(text), choice));
   pass->release = release;
   pass->released = choice;
   return ZB_OK;

@@ -1,9 +1,9 @@
-/* Where choices (passes/choose/choice.h) and programs meet: the only place that knows which op a number of a choice is.
+/* Where choices (passes/choice/choice.h) and programs meet: the only place that knows which op a number of a choice is.
  */
 #ifndef ZB_PASSES_CHOSEN_H
 #define ZB_PASSES_CHOSEN_H
 
-#include "passes/choose/choice.h"
+#include "passes/choice/choice.h"
 #include "passes/pipeline.h"
 #include "passes/stages/recompute_choice.h"
 #include "passes/stages/w_groups.h"

@@ -25,11 +25,11 @@ typedef struct zb_cuts {
 typedef struct zb_cut_places {
   zb_arena arena; /* of the arrays */
   int count, stages;
-  int *number;               /* [count] of each, as a choice has it (passes/choose/choice.h) */
+  int *number;               /* [count] of each, as a choice has it (passes/choice/choice.h) */
   int64_t *cost, *cut_bytes; /* [count] as in zb_cut_problem */
   double ps_per_byte;
-  int *after; /* [stages - 1] the cuts that the program has */
-  int *few;   /* [stages - 1] those that it has with --recompute all, for auto; NULL: the same */
+  int *after;       /* [stages - 1] the cuts that the program has */
+  int *few;         /* [stages - 1] those that it has with --recompute all, for auto; NULL: the same */
   int64_t bound_ps; /* zb_cuts.bound_ps */
 } zb_cut_places;
 

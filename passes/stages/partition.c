@@ -46,12 +46,12 @@ typedef struct partition {
   int *entry;  /* per node: its place in `forward`, -1 */
   int *places; /* entries after which may be cut, and the last one: `count` of them */
   int place_count;
-  const char **kept_by; /* per entry: the buffer that a cut after it would divide, or NULL */
-  int64_t *cost;        /* per entry of forward: its time and that of its gradient ops */
-  int64_t *cut_bytes;   /* per entry: activation bytes alive after it */
-  int *cut_after;       /* stages - 1 entries: index into forward after which a stage ends */
-  int *few;             /* places of cuts, for recompute=auto: as of recompute=all; NULL: the same */
-  zb_costs *costs;      /* NULL: the model */
+  const char **kept_by;            /* per entry: the buffer that a cut after it would divide, or NULL */
+  int64_t *cost;                   /* per entry of forward: its time and that of its gradient ops */
+  int64_t *cut_bytes;              /* per entry: activation bytes alive after it */
+  int *cut_after;                  /* stages - 1 entries: index into forward after which a stage ends */
+  int *few;                        /* places of cuts, for recompute=auto: as of recompute=all; NULL: the same */
+  zb_costs *costs;                 /* NULL: the model */
   int64_t micro_batches, bound_ps; /* bound_ps: zb_cuts.bound_ps */
 } partition;
 

@@ -51,7 +51,8 @@ zb_status zb_schedule_to_train(const char *text, zb_schedule_choice *out) ZB_MUS
 char *zb_order_text(const zb_order *order, int rank) ZB_MUST_USE;
 zb_status zb_order_parse(const char *text, int rank, zb_order *order) ZB_MUST_USE;
 /* Writes the order of a schedule of that name on the module and its ranks. MEMORY. */
-zb_status zb_module_order_write(MlirModule module, const zb_order *order, const char *name, int micro_batches) ZB_MUST_USE;
+zb_status zb_module_order_write(MlirModule module, const zb_order *order, const char *name,
+                                int micro_batches) ZB_MUST_USE;
 /* The order that zb-schedule wrote on the rank modules. Release with zb_order_deinit. */
 zb_status zb_module_order(const zb_module_problem *problem, zb_order *out) ZB_MUST_USE;
 

@@ -68,11 +68,14 @@ FOLDERS = {
     "ir/import/onnx": [*BASE, "ir/", "ir/import/", "ir/import/meaning/", "mlir-c", "onnx.pb-c.h"],
     "passes": [*BASE, "ir/", "mlir-c"],
     "passes/graph": PASS,
-    # The stages obey a choice, which is a value; they know nothing of how it came about.
-    "passes/choose": [*PASS, *PLAN, "passes/stages/", "passes/choose/moves/"],
-    "passes/choose/moves": [*PASS, *PLAN, "passes/stages/", "passes/choose/"],
-    "passes/stages": [*PASS, *PLAN, "passes/schedule/", "passes/choose/choice.h"],
-    "passes/compile": [*PASS, *PLAN, "ir/import/", "runtime/formats/", "passes/stages/", "passes/choose/"],
+    # A value: what it says of a program the stages know, which obey it and know nothing of how it came about.
+    "passes/choice": BASE,
+    "passes/stages": [*PASS, *PLAN, "passes/schedule/", "passes/choice/"],
+    # The table of moves is all that it knows of them.
+    "passes/choose": [*PASS, *PLAN, "passes/choice/", "passes/stages/"],
+    "passes/choose/moves": [*PASS, *PLAN, "passes/choice/", "passes/stages/", "passes/choose/"],
+    "passes/compile": [*PASS, *PLAN, "ir/import/", "runtime/formats/", "passes/choice/", "passes/stages/",
+                       "passes/choose/"],
     "passes/mlir": [*PASS, "mlir or llvm (C++)"],
     "passes/schedule": BASE,
     "passes/schedule/rules": SCHEDULE,
@@ -239,7 +242,6 @@ EXAMPLES = [
 CIRCLES_LEFT = {
     ("call", "ir/import/function"): "literal value",
     ("call", "ir/import/onnx/control"): "nodes",
-    ("call", "passes/compile/compile"): "joint layouts",
     ("call", "passes/stages/cuts"): "cuts_by_rank",
     ("call", "runtime/base/base"): "memory status text",
     ("call", "runtime/exec/executor"): "validation",

@@ -18,7 +18,6 @@
 
 #include "passes/choose/again_model.h"
 #include "passes/choose/levels.h"
-#include "passes/choose/moves/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,8 +59,8 @@ typedef struct chooser {
   weight **good; /* [ranks]: picks that no other of the rank is better than in bytes and in times */
   int *good_count;
   ZB_LIST(rung_choice) choices;
-  int uniform;    /* so many of the first choices have one pick on all ranks */
-  zb_pick *plain; /* [ranks] nothing computed again, nothing in B */
+  int uniform;                           /* so many of the first choices have one pick on all ranks */
+  zb_pick *plain;                        /* [ranks] nothing computed again, nothing in B */
   const zb_candidate *plain_plan, *best; /* best: NULL: none yet */
   double plan_to_model;                  /* step of the plan in that of the model */
 } chooser;

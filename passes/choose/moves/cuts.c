@@ -58,11 +58,11 @@ typedef struct climb {
   zb_cut_places places;
   int *after; /* [stages - 1] the cuts of the best one, in places */
   zb_found *best;
-  int trials;    /* that are left */
+  int trials;     /* that are left */
   zb_choice held; /* with what is not tried */
   int64_t *end;   /* [count] time of all entries up to one */
-  int *cuts;     /* [stages - 1] the next ones */
-  double *shift; /* [stages - 1] how far each cut is to move, in time */
+  int *cuts;      /* [stages - 1] the next ones */
+  double *shift;  /* [stages - 1] how far each cut is to move, in time */
 } climb;
 
 static double stage_time(const climb *c, int stage) {
@@ -183,7 +183,8 @@ static zb_status try_cuts(climb *c, bool *out_better) {
   ++c->search->cuts_tried;
   *out_better = false;
   zb_status status = set_cuts(&c->held, &c->places, c->cuts, &choice);
-  if (!status) status = zb_bound_allows(c->search, c->asked, &choice, best, &may_help);
+  if (!status)
+    status = zb_bound_allows(&c->search->judge, c->asked, &choice, c->search->best ? c->search->best : best, &may_help);
   if (!status && may_help) status = zb_search_below(c->search, &zb_move_cuts, c->asked, &choice, &next);
   zb_choice_deinit(&choice);
   if (!zb_judge_pays(&c->search->judge)) c->trials = 0;
@@ -296,7 +297,8 @@ static zb_status hold(climb *c, zb_asked *asked) {
 }
 
 /* Other cuts with what is held; goes on where the call before with the same `tried` ended. */
-static zb_status climb_held(zb_choice_search *search, const zb_asked *asked, cuts_tried *tried, zb_found *at, int *trials) {
+static zb_status climb_held(zb_choice_search *search, const zb_asked *asked, cuts_tried *tried, zb_found *at,
+                            int *trials) {
   zb_asked held = *asked;
   climb c = {.search = search, .asked = &held, .tried = tried, .best = at, .trials = *trials};
   zb_status status = hold(&c, &held);

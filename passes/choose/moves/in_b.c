@@ -8,7 +8,7 @@
  * Test: test/e2e/split.py. */
 
 #include "passes/choose/levels.h"
-#include "passes/choose/moves/order.h"
+#include "passes/choose/search.h"
 #include "passes/choose/split_bound.h"
 #include "passes/function.h"
 #include "passes/stages/chosen.h"
@@ -40,9 +40,9 @@ typedef struct policy {
   zb_split_memory memory;
   zb_order first;        /* that the schedule gave before a plan */
   const zb_order *order; /* of the last plan */
-  bool is_off;      /* the model is not that of the plans: no bound follows from it */
-  int64_t bound_ps; /* least step of the best plan's order with any groups; 0: not known */
-  bool proven;      /* it is that of the best plan */
+  bool is_off;           /* the model is not that of the plans: no bound follows from it */
+  int64_t bound_ps;      /* least step of the best plan's order with any groups; 0: not known */
+  bool proven;           /* it is that of the best plan */
 } policy;
 
 /* ---- One plan ---- */
@@ -143,7 +143,8 @@ static zb_status find_promise(policy *p, const outcome *all, int64_t *out) {
     for (int s = 0; s < problem->stages; ++s)
       if (problem->stage_rank[s] == rank) held += p->base.costs[s].keep_bytes[ZB_F];
     const int in_flight = p->ranks < problem->micro_batches ? p->ranks : problem->micro_batches;
-    const int64_t bytes = all->plan->bytes[rank] - all->plan->frames[rank] + p->base.base_bytes[rank] + held * in_flight;
+    const int64_t bytes =
+        all->plan->bytes[rank] - all->plan->frames[rank] + p->base.base_bytes[rank] + held * in_flight;
     if (bytes + bytes / 100 > *out) *out = bytes + bytes / 100;
   }
   return NULL;
@@ -177,8 +178,7 @@ static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
 /* Plans with as little in B as keeps every rank within `bytes` (at most the limit), from p->order on; each next one
  * goes by the order of the last. share: of what the first order takes too much; the rest is left to a schedule that
  * looks for an order within the limit. */
-static zb_status fit(policy *p, int64_t limit, int64_t bytes, double share, const outcome *all,
-                     outcome *best) {
+static zb_status fit(policy *p, int64_t limit, int64_t bytes, double share, const outcome *all, outcome *best) {
   enum { ATTEMPTS = 12 };
   zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = p->order};
   zb_split_problem of_all = it;
@@ -263,7 +263,8 @@ typedef struct budget {
  * faster is left, which proves the best plan the best of its order, or plans run out: the bound is then near it. */
 static zb_status prove_order(policy *p, int64_t bytes, outcome *best, budget *left) {
   zb_arena *arena = &p->arena;
-  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->plan->choice.order};
+  zb_split_problem it = {
+      .w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->plan->choice.order};
   ZB_LIST(zb_split_refusal) refusals = {0};
   for (;;) {
     outcome next;
@@ -275,7 +276,8 @@ static zb_status prove_order(policy *p, int64_t bytes, outcome *best, budget *le
     ZB_TRY(keep_ranks(p, &it, best));
     ZB_TRY(compile(p, p->asked, &next));
     if (!next.plan->exists) return NULL;
-    const bool is_same = is_same_order(&next.plan->choice.order, &best->plan->choice.order), better = zb_candidate_is_better(next.plan, best->plan, bytes);
+    const bool is_same = is_same_order(&next.plan->choice.order, &best->plan->choice.order),
+               better = zb_candidate_is_better(next.plan, best->plan, bytes);
     for (int r = 0; r < p->ranks && is_same; ++r)
       if (next.plan->bytes[r] > bytes && !ZB_PUSH(arena, &refusals, (zb_split_refusal){r, next.in_b}))
         return zb_arena_status(arena);
@@ -331,11 +333,11 @@ static zb_status try_plan(policy *p, int64_t bytes, outcome *best, budget *left)
 /* The order goes with times: a schedule holds W back as far as others would wait. So there may be better plans whose
  * ranks hold back more or less than those of the best one: for each such order its best choice is tried, and the same
  * with as much in B as costs nothing. */
-static zb_status try_orders(policy *p, int64_t bytes, outcome *best, budget *left,
-                            bool *out_better) {
+static zb_status try_orders(policy *p, int64_t bytes, outcome *best, budget *left, bool *out_better) {
   enum { ORDERS = 16 };
   const int micro_batches = p->base.problem.micro_batches, orders = micro_batches < ORDERS ? micro_batches : ORDERS;
-  zb_split_problem it = {.w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->plan->choice.order};
+  zb_split_problem it = {
+      .w = &p->w, .memory = &p->memory, .problem = &p->base.problem, .order = &best->plan->choice.order};
   const int64_t before = best->plan->step_ps;
   int64_t own, bound;
   *out_better = false;

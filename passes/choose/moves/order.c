@@ -11,7 +11,7 @@
  *
  * Tests: test/tools/zbc-schedule.test, test/e2e/memory.py. */
 
-#include "passes/choose/moves/order.h"
+#include "passes/choose/search.h"
 
 #include "passes/choose/levels.h"
 #include "passes/stages/orders.h"
@@ -38,13 +38,6 @@ static void swap_orders(zb_order *a, zb_order *b) {
   const zb_order before = *a;
   *a = *b;
   *b = before;
-}
-
-void zb_asked_tell(zb_asked *asked, double known_ps) {
-  const zb_schedule_option *options = asked->is_file ? NULL : asked->rule.schedule->options;
-  if (asked->metric == ZB_METRIC_PERIOD || known_ps > 9e18) return;
-  for (int i = 0; options && options[i].name; ++i)
-    if (strcmp(options[i].name, "known") == 0) asked->rule.options[i] = (int64_t)known_ps + 1;
 }
 
 /* A search that counts sums over replicas looks elsewhere, so what one finds that does not may take less with them:
@@ -274,27 +267,13 @@ static zb_status fit_rule(fitting *f) {
   return f->best ? NULL : fit_rule_within(f, limit, &hopeless);
 }
 
-zb_status zb_order_one_by_one(const zb_problem *problem, zb_order *out) {
-  ZB_TRY(zb_order_init(out, problem->ranks));
-  for (int m = 0; m < problem->micro_batches; ++m) {
-    for (int s = 0; s < problem->stages; ++s)
-      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_F, m));
-    for (int s = problem->stages - 1; s >= 0; --s) {
-      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_B, m));
-      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_W, m));
-    }
-  }
-  return NULL;
-}
-
 /* status says that a rule has no order within the limit: adds what of the limit it had, and what has one. */
 static zb_status explain(const fitting *f, const zb_candidate *serial, zb_status status) {
   char limit[64], most[64];
   if (f->other_bytes)
-    status =
-        zb_status_note(status, "of the %s of a rank, messages, inputs and packing take up to %s",
-                       zb_bytes_exact_text((uint64_t)f->asked->limit, limit),
-                       zb_bytes_exact_text((uint64_t)f->other_bytes, most));
+    status = zb_status_note(status, "of the %s of a rank, messages, inputs and packing take up to %s",
+                            zb_bytes_exact_text((uint64_t)f->asked->limit, limit),
+                            zb_bytes_exact_text((uint64_t)f->other_bytes, most));
   if (serial->most <= f->asked->limit)
     return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
   return zb_status_hint(
@@ -333,29 +312,6 @@ static zb_status fit(fitting *f) {
 
 /* ---- The row ---- */
 
-zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *out) {
-  *out = *asked;
-  out->schedule = schedule;
-  out->limit = 0;
-  out->is_file = zb_schedule_is_file(schedule);
-  if (out->is_file) return NULL;
-  ZB_TRY(zb_schedule_to_train(schedule, &out->rule));
-  out->searches = out->rule.schedule->searches;
-  out->keeps_limit = out->rule.schedule->keeps_limit;
-  return NULL;
-}
-
-zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *order) {
-  problem->metric = asked->metric;
-  zb_order_deinit(order);
-  if (asked->is_file)
-    ZB_TRY(zb_schedule_file_order(asked->schedule, problem, order));
-  else
-    ZB_TRY(zb_choice_order(asked->pass->program->memo, &asked->rule, true, problem, order));
-  order->whole_backward = false;
-  return NULL;
-}
-
 static zb_status run_file(fitting *f) {
   zb_order order = {0};
   zb_status status = zb_schedule_file_order(f->asked->schedule, &f->problem, &order);
@@ -367,9 +323,7 @@ static zb_status run_file(fitting *f) {
 static zb_status find(fitting *f) {
   ZB_TRY(zb_order_problem_build(f->framed->program.module, f->asked->micro_batches, f->asked->metric, f->module));
   f->problem = f->module->problem;
-  zb_status status = f->asked->is_file                            ? run_file(f)
-                     : f->asked->limit && f->asked->keeps_limit ? fit(f)
-                                                                  : run_both(f);
+  zb_status status = f->asked->is_file ? run_file(f) : f->asked->limit && f->asked->keeps_limit ? fit(f) : run_both(f);
   zb_module_problem_deinit(f->module);
   return status;
 }

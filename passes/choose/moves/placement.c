@@ -3,33 +3,9 @@
  *
  * Test: test/tools/zbc-schedule.test, test/e2e/joint_search.py. */
 
-#include "passes/choose/moves/placement.h"
-
 #include "passes/choose/moves/cuts.h"
 
 #include <string.h>
-
-static const struct {
-  const char *placement;
-  int chunks;
-} placements[] = {{"plain", 1}, {"v", 2}, {"looped", 2}, {"looped", 4}, {"wave", 4}, {"looped", 8}, {"wave", 8}};
-/* More chunks than this are tried where so many are the best so far: each compile takes its time. */
-enum { PLACEMENTS = sizeof placements / sizeof placements[0], CHUNKS_ALWAYS = 4 };
-
-bool zb_placement_next(const zb_asked *asked, int chunks, int *at, zb_choice *out) {
-  const zb_schedule_def *schedule = asked->rule.schedule;
-  while (*at < PLACEMENTS) {
-    const int next = (*at)++, own = placements[next].chunks;
-    if (own < schedule->chunks_min || own > schedule->chunks_max || (own > CHUNKS_ALWAYS && chunks < CHUNKS_ALWAYS))
-      continue;
-    *out = (zb_choice){.decided = ZB_CHOICE_PLACEMENT,
-                       .ranks = asked->ranks,
-                       .chunks = own,
-                       .placement = placements[next].placement};
-    return true;
-  }
-  return false;
-}
 
 /* The best ones, each with the cuts by cost. */
 enum { CONTENDERS = 3 };
@@ -37,8 +13,7 @@ static const double CONTENDS = 1.03; /* how much slower they may be */
 
 static void enter(zb_found *best, const zb_found *next, int64_t limit) {
   int at = CONTENDERS;
-  while (at > 0 && (!best[at - 1].candidate ||
-                    zb_candidate_is_better(next->candidate, best[at - 1].candidate, limit)))
+  while (at > 0 && (!best[at - 1].candidate || zb_candidate_is_better(next->candidate, best[at - 1].candidate, limit)))
     --at;
   if (at == CONTENDERS) return;
   memmove(&best[at + 1], &best[at], (size_t)(CONTENDERS - at - 1) * sizeof *best);

@@ -125,8 +125,7 @@ cleanup:
 /* ---- The row of the table ---- */
 
 static zb_status emit_best(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  const zb_search_params params = {
-      .budget = options[0], .seed = (uint64_t)options[1], .known_ps = options[2]};
+  const zb_search_params params = {.budget = options[0], .seed = (uint64_t)options[1], .known_ps = options[2]};
   const int64_t jobs = (int64_t)problem->stages * problem->micro_batches * ZB_KIND_COUNT;
   zb_order found;
   zb_search_report report = {0};
@@ -144,7 +143,8 @@ static const zb_schedule_option search_options[] = {
      0},
     {"seed", 0, 0, INT32_MAX, "another seed, another search", 0},
     {"known", 0, 0, INT64_MAX,
-     "picoseconds of an order that is there already: where none is faster the search ends sooner, with any; 0: none", 0},
+     "picoseconds of an order that is there already: where none is faster the search ends sooner, with any; 0: none",
+     0},
     {0}};
 
 const zb_schedule_def zb_schedule_search = {

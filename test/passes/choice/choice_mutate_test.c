@@ -1,6 +1,6 @@
 /* 1,000 seeded mutations of a choice: read or refused with a place, never a crash (run it under asan too). What is read
  * is written so that it reads the same. */
-#include "passes/choose/choice.h"
+#include "passes/choice/choice.h"
 #include "test/passes/schedule/fixture.h"
 
 enum { MUTATIONS = 1000, TEXT_MAX = 4096 };

@@ -1,5 +1,5 @@
 /* passes/choose: a choice as text and back, and each error at its place. */
-#include "passes/choose/choice.h"
+#include "passes/choice/choice.h"
 #include "runtime/base/text.h"
 #include "test/suite.h"
 

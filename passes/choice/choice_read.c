@@ -1,7 +1,7 @@
-/* Reading a choice: a fact a line, a word that says which, then its values. See passes/choose/choice.h. Tests:
- * test/passes/choose/choice_test.c, choice_mutate_test.c. */
+/* Reading a choice: a fact a line, a word that says which, then its values. See passes/choice/choice.h. Tests:
+ * test/passes/choice/choice_test.c, choice_mutate_test.c. */
 
-#include "passes/choose/choice.h"
+#include "passes/choice/choice.h"
 
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"

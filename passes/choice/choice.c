@@ -1,6 +1,6 @@
-/* A choice as a value, and its text: see passes/choose/choice.h; read by choice_read.c. Test: test/passes/choose. */
+/* A choice as a value, and its text: see passes/choice/choice.h; read by choice_read.c. Test: test/passes/choose. */
 
-#include "passes/choose/choice.h"
+#include "passes/choice/choice.h"
 
 #include "runtime/base/digest.h"
 #include "runtime/base/text.h"

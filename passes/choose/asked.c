@@ -1,0 +1,73 @@
+/* What is asked of a compile: see passes/choose/asked.h. Tests: test/tools/zbc-schedule.test. */
+
+#include "passes/choose/asked.h"
+
+#include "passes/stages/orders.h"
+#include "passes/stages/schedule_file.h"
+
+#include <string.h>
+
+zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *out) {
+  *out = *asked;
+  out->schedule = schedule;
+  out->limit = 0;
+  out->is_file = zb_schedule_is_file(schedule);
+  if (out->is_file) return NULL;
+  ZB_TRY(zb_schedule_to_train(schedule, &out->rule));
+  out->searches = out->rule.schedule->searches;
+  out->keeps_limit = out->rule.schedule->keeps_limit;
+  return NULL;
+}
+
+void zb_asked_tell(zb_asked *asked, double known_ps) {
+  const zb_schedule_option *options = asked->is_file ? NULL : asked->rule.schedule->options;
+  if (asked->metric == ZB_METRIC_PERIOD || known_ps > 9e18) return;
+  for (int i = 0; options && options[i].name; ++i)
+    if (strcmp(options[i].name, "known") == 0) asked->rule.options[i] = (int64_t)known_ps + 1;
+}
+
+zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *order) {
+  problem->metric = asked->metric;
+  zb_order_deinit(order);
+  if (asked->is_file)
+    ZB_TRY(zb_schedule_file_order(asked->schedule, problem, order));
+  else
+    ZB_TRY(zb_choice_order(asked->pass->program->memo, &asked->rule, true, problem, order));
+  order->whole_backward = false;
+  return NULL;
+}
+
+zb_status zb_order_one_by_one(const zb_problem *problem, zb_order *out) {
+  ZB_TRY(zb_order_init(out, problem->ranks));
+  for (int m = 0; m < problem->micro_batches; ++m) {
+    for (int s = 0; s < problem->stages; ++s)
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_F, m));
+    for (int s = problem->stages - 1; s >= 0; --s) {
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_B, m));
+      ZB_TRY(zb_order_add(out, problem->stage_rank[s], s, ZB_W, m));
+    }
+  }
+  return NULL;
+}
+
+/* ---- Placements ---- */
+
+static const struct {
+  const char *placement;
+  int chunks;
+} placements[] = {{"plain", 1}, {"v", 2}, {"looped", 2}, {"looped", 4}, {"wave", 4}, {"looped", 8}, {"wave", 8}};
+/* More chunks than this are tried where so many are the best so far: each compile takes its time. */
+enum { PLACEMENTS = sizeof placements / sizeof placements[0], CHUNKS_ALWAYS = 4 };
+
+bool zb_placement_next(const zb_asked *asked, int chunks, int *at, zb_choice *out) {
+  const zb_schedule_def *schedule = asked->rule.schedule;
+  while (*at < PLACEMENTS) {
+    const int next = (*at)++, own = placements[next].chunks;
+    if (own < schedule->chunks_min || own > schedule->chunks_max || (own > CHUNKS_ALWAYS && chunks < CHUNKS_ALWAYS))
+      continue;
+    *out = (zb_choice){
+        .decided = ZB_CHOICE_PLACEMENT, .ranks = asked->ranks, .chunks = own, .placement = placements[next].placement};
+    return true;
+  }
+  return false;
+}
