@@ -80,13 +80,19 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   if (!is_open(&asked)) return ZB_OK;
   if (strcmp(asked.recompute, "auto") == 0 && !asked.limit)
     return zb_pass_option_error(pass, top, "recompute", ZB_RECOMPUTE_AUTO_HINT, ZB_RECOMPUTE_AUTO_ALONE);
-  ZB_PASS_TRY(pass, zb_choose(&asked, found, state ? state->summary : NULL));
+  zb_status status = zb_choose(&asked, found, state ? state->summary : NULL);
+  if (status && zb_status_told(status)) {
+    pass->failure = zb_status_code(status);
+    zb_status_free(status);
+    return ZB_FAIL;
+  }
+  ZB_PASS_TRY(pass, status);
   ++pass->changes;
   if (found != &own) {
     state->choice = found;
     return ZB_OK;
   }
-  zb_status status = write_choice(top, &own);
+  status = write_choice(top, &own);
   zb_choice_deinit(&own);
   ZB_PASS_TRY(pass, status);
   return ZB_OK;

@@ -160,17 +160,18 @@ static zb_status note(zb_choice_search *search, const zb_asked *asked, const zb_
   return NULL;
 }
 
-/* There is no plan: a pass says why, now aloud, or the schedule has no order. */
+/* There is no plan: the schedule has no order, or a pass says why, now aloud. */
 static zb_status say(zb_choice_search *search, const zb_asked *asked, zb_candidate *found) {
   const zb_judged *framed;
   zb_status why = found->why;
+  const bool has_text = search->judge.options_of_zbc || zb_status_code(why) == ZB_INFEASIBLE;
   found->why = NULL;
-  if (why && !zb_status_told(why)) return why;
+  if (why && has_text && !zb_status_told(why)) return why;
   search->judge.is_loud = true;
   zb_status status = zb_judge_program(&search->judge, asked, &found->choice, ZB_JUDGED_FRAMED, &framed);
   if (!status) return why;
   zb_status_free(why);
-  return status;
+  return zb_status_set_told(status);
 }
 
 zb_status zb_choose(const zb_asked *asked, zb_choice *out, zb_compile_summary *summary) {

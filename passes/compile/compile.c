@@ -23,7 +23,17 @@
 /* ---- The default pipeline ---- */
 
 /* Passes that change nothing without something of the parameters are left out then. */
-typedef enum need { ALWAYS, RAISES, HAS_SHARDS, MIXES, COMPUTES_AGAIN, SPLITS, VALIDATES_SHARDS, SHARES_STATE } need;
+typedef enum need {
+  ALWAYS,
+  CHOOSES,
+  RAISES,
+  HAS_SHARDS,
+  MIXES,
+  COMPUTES_AGAIN,
+  SPLITS,
+  VALIDATES_SHARDS,
+  SHARES_STATE
+} need;
 
 static const struct {
   const char *pass;
@@ -46,7 +56,7 @@ static const struct {
     {"zb-dce", ALWAYS},
     {"zb-fuse", RAISES},
     {"zb-layout", ALWAYS},
-    {"zb-choose", ALWAYS},
+    {"zb-choose", CHOOSES},
     {"zb-partition", ALWAYS},
     {"zb-recompute", COMPUTES_AGAIN},
     {"zb-classify", ALWAYS},
@@ -62,8 +72,9 @@ static const struct {
 };
 enum { PIPELINE_LENGTH = sizeof default_pipeline / sizeof default_pipeline[0] };
 
-static bool has(const zb_compile_params *p, need what) {
+static bool has(const zb_compile_params *p, zb_open open, need what) {
   const bool known[] = {[ALWAYS] = true,
+                        [CHOOSES] = !p->choice && (open || p->memory_limit || strcmp(p->split, "auto") == 0),
                         [RAISES] = !p->no_raise,
                         [HAS_SHARDS] = p->tensor_parallel > 1,
                         [MIXES] = strcmp(p->precision, "f32") != 0,
@@ -114,7 +125,7 @@ static int find_derived(const char *name) {
 
 /* Options are filled in as values, not as text of the pipeline: a quote in a name stays a quote. */
 static zb_status add_default(zb_pipeline *pipeline, const char *pass, const zb_compile_params *p, zb_open open) {
-  static const char *const searched[] = {"order", "cuts", "placement"};
+  static const char *const searched[] = {"order", "order", "cuts", "placement"};
   ZB_TRY(zb_pipeline_add(pipeline, pass, NULL));
   zb_pipeline_entry *entry = &pipeline->entries[pipeline->count - 1];
   for (int i = 0; entry->def->options[i].name; ++i) {
@@ -132,7 +143,7 @@ zb_status zb_pipeline_of_params(const zb_compile_params *p, zb_open open, zb_pip
     return ZB_ERROR(USAGE, "the path of a file of costs cannot hold a double quote: %s", p->costs);
   if (p->pipeline) return zb_pipeline_parse(p->pipeline, out);
   for (int i = 0; i < PIPELINE_LENGTH; ++i)
-    if (has(p, default_pipeline[i].needs)) ZB_TRY(add_default(out, default_pipeline[i].pass, p, open));
+    if (has(p, open, default_pipeline[i].needs)) ZB_TRY(add_default(out, default_pipeline[i].pass, p, open));
   return NULL;
 }
 

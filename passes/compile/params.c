@@ -93,15 +93,16 @@ static zb_status check_inputs(const zb_compile_params *p) {
   return NULL;
 }
 
-/* What is open: placements where neither that nor chunks are named; cuts where nobody says where stages end. */
+/* What is open for a schedule that searches: its order; placements where neither that nor chunks are named; cuts where
+ * nobody says where stages end. */
 static zb_open find_open(const zb_compile_params *p, const zb_schedule_def *schedule) {
   if (!schedule->searches || p->pipeline) return ZB_OPEN_NOTHING;
   if (schedule->chunks_max > 1 && !p->placement && !p->chunks) return ZB_OPEN_PLACEMENT;
-  return p->cuts || p->layout || p->ranks < 2 ? ZB_OPEN_NOTHING : ZB_OPEN_CUTS;
+  return p->cuts || p->layout || p->ranks < 2 ? ZB_OPEN_ORDER : ZB_OPEN_CUTS;
 }
 
 static zb_status check_trials(const zb_compile_params *p, zb_open open) {
-  if (!p->cut_trials || (open && !p->cuts && !p->layout)) return NULL;
+  if (!p->cut_trials || (open > ZB_OPEN_ORDER && !p->cuts && !p->layout)) return NULL;
   return zb_status_hint(ZB_ERROR(USAGE, "--cut-trials has no effect with %s",
                                  p->cuts        ? "--cuts"
                                  : p->layout    ? "--layout"

@@ -19,7 +19,7 @@ typedef struct zb_owned_texts {
 void zb_owned_texts_deinit(zb_owned_texts *owned);
 
 /* What a schedule that searches is compiled with more than once for. */
-typedef enum zb_open { ZB_OPEN_NOTHING, ZB_OPEN_CUTS, ZB_OPEN_PLACEMENT } zb_open;
+typedef enum zb_open { ZB_OPEN_NOTHING, ZB_OPEN_ORDER, ZB_OPEN_CUTS, ZB_OPEN_PLACEMENT } zb_open;
 
 /* Checks them and fills in what is left open; of an open placement that is the first. */
 zb_status zb_params_complete(zb_compile_params *p, zb_owned_texts *owned, zb_open *out_open);

@@ -8,9 +8,7 @@
 // RUN: not zb-opt --zb-schedule=micro-batches=2,schedule=zb-h11 %s 2>&1 | FileCheck %s --check-prefix=NEAR
 // RUN: not zb-opt --zb-schedule=micro-batches=0 %s 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not zb-opt --zb-schedule=micro-batches=2,metric=best %s 2>&1 | FileCheck %s --check-prefix=METRIC
-// RUN: not zb-opt --zb-schedule=micro-batches=2,memory-limit=2XB %s 2>&1 | FileCheck %s --check-prefix=BYTES
-// A schedule that does not search leaves the limit to zb-allocate, which knows the exact need.
-// RUN: zb-opt --zb-schedule=micro-batches=2,metric=stage,memory-limit=1K,settle=false %s | FileCheck %s --check-prefix=H1
+// RUN: zb-opt --zb-schedule=micro-batches=2,metric=stage,settle=false %s | FileCheck %s --check-prefix=H1
 // An order from a file, whose micro-batches it takes; and files that are not for this program.
 // RUN: zb-opt '--pass-pipeline=builtin.module(zb-schedule{schedule="%S/Inputs/order.csv"})' %s | FileCheck %s --check-prefix=ORDER
 // RUN: not zb-opt --zb-schedule=schedule=%S/Inputs/order.csv,micro-batches=3 %s 2>&1 | FileCheck %s --check-prefix=MORE
@@ -32,7 +30,6 @@
 // SETTLE: error: settle: expected true or false, got 'no'
 // METRIC: error: metric: expected barrier, stage or period, got 'best'
 // METRIC: hint: known: barrier, stage, period
-// BYTES: error: memory-limit: expected bytes with K, M or G, got '2XB'
 // ZERO: error: micro-batches: expected 1 to 65536 micro-batches, got '0'
 
 module attributes {zb.chunks = 1 : i64, zb.level = "framed", zb.placement = "plain", zb.ranks = 2 : i64, zb.stage_rank = array<i64: 0, 1>} {

@@ -40,7 +40,7 @@ static void searcher_deinit(zb_searcher *s) {
 
 static zb_status searcher_init(const zb_problem *problem, const zb_search_params *params, zb_search_shares of,
                                zb_searcher *s) {
-  *s = (zb_searcher){.problem = problem, .best_ps = INT64_MAX, .least_start_ps = INT64_MAX};
+  *s = (zb_searcher){.problem = problem, .best_ps = INT64_MAX, .known_ps = INT64_MAX, .least_start_ps = INT64_MAX};
   ZB_TRY(zb_model_init(problem, &s->model));
   ZB_TRY(zb_bounds_new(problem, &s->bounds));
   ZB_TRY(zb_scheduler_init(&s->model, &s->w));
