@@ -237,6 +237,14 @@ EXAMPLES = [
 ]
 
 
+# Who may run passes, and who may copy a whole program for them: words of C, with the files that may have them. One room
+# judges choices; a pass that compiled on its own would be a second one.
+RUNNERS = {
+    "zb_pipeline_run": ("passes/pipeline.c", "passes/pipeline.h", "passes/choose/judge.c", "passes/compile/compile.c",
+                        "passes/compile/opt.c", "passes/mlir/external.c"),
+    "mlirModuleFromOperation(mlirOperationClone": ("passes/choose/judge.c",),
+}
+
 # Circles of files that there are, by what makes them and their first file, with the names of the others. Rows may only
 # leave, or lose names.
 CIRCLES_LEFT = {
@@ -312,6 +320,23 @@ def file_circles(root):
             for how, graph in zip(("include", "call"), needs(texts)):
                 found += [(how, circle) for circle in circles(graph)]
     return found
+
+
+def runner_messages(texts):
+    """What is wrong with who runs passes. texts: of files, by path."""
+    hint = "only the judge of choices compiles copies (passes/choose/judge.h)"
+    return ["%s:1: error: has %s; hint: %s" % (path, word, hint)
+            for path, text in sorted(texts.items()) for word, files in RUNNERS.items()
+            if word in re.sub(r"/\*.*?\*/|\s", "", text, flags=re.S) and path not in files]
+
+
+def pass_texts(root):
+    texts = {}
+    for place, _, files in os.walk(os.path.join(root, "passes")):
+        for name in (f for f in files if f.endswith(SUFFIXES)):
+            with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
+                texts[os.path.relpath(os.path.join(place, name), root)] = file.read()
+    return texts
 
 
 def circle_messages(found, left):
@@ -392,6 +417,10 @@ def check_itself():
     if folder_circles(made_up) != ["a and b and c include each other"]:
         wrong.append("a circle a, b, c is not found")
     wrong += check_circles()
+    made_up = {"passes/choose/judge.c": "zb_pipeline_run(&p)", "passes/stages/x.c": "/* zb_pipeline_run() */",
+               "passes/stages/y.c": "mlirModuleFromOperation(\n  mlirOperationClone(op))"}
+    if [message.split(":")[0] for message in runner_messages(made_up)] != ["passes/stages/y.c"]:
+        wrong.append("who runs passes: %s" % runner_messages(made_up))
     with tempfile.TemporaryDirectory() as root:
         for path, text, _ in EXAMPLES:
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
@@ -416,6 +445,7 @@ def main():
                                         ("no circle between folders as they are", folder_circles(edges)),
                                         ("no circle between files of a folder, but those that are left",
                                          circle_messages(file_circles(root), CIRCLES_LEFT)),
+                                        ("only the judge compiles copies", runner_messages(pass_texts(root))),
                                         ("finds what it should find", check_itself())]
     for name, messages in checks:
         print("%s - layers: %s" % ("not ok" if messages else "ok", name))
