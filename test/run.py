@@ -16,6 +16,8 @@ import json
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +34,7 @@ LLVM = os.environ.get("ZB_LLVM", "/usr/lib/llvm-22")
 PRESETS = {"release": "build", "dev": "build-dev", "asan": "build-asan", "tsan": "build-tsan"}
 # Of a machine that has nothing else to do; where others use it too, as much longer as it then takes (common.patience).
 TIME_LIMIT_SECONDS = {"release": 400, "dev": 600, "asan": 600, "tsan": 600}
+REPLAY_PATIENCE = 3  # what compiles are allowed that are done twice
 # Name, command. {build} is the build folder. Those that take longest come first, before all other tests, so that none
 # of them is left alone on one core at the end; LONG_PROGRAMS, of CUnit, come behind the first LONG_SCRIPTS of them.
 LONG_SCRIPTS = 12
@@ -341,6 +344,30 @@ def run_lit(tests, folder, jobs, environment, limit_seconds, report):
             report.add(Result(test, failed=1, text="%s\n%s" % (code, row["output"] if row else text)))
 
 
+def with_replays(folder):
+    """(a folder like that of a build, whose zbc does each compile again by its choice, test/e2e/replay.py; its log)"""
+    beside = os.path.join(folder, "replay")
+    shutil.rmtree(beside, ignore_errors=True)
+    os.makedirs(os.path.join(beside, "bin"))
+    log, zbc = os.path.join(beside, "compiles.log"), os.path.join(beside, "bin", "zbc")
+    for place in ("", "bin"):
+        for name in set(os.listdir(os.path.join(folder, place))) - {"bin", "replay", "lit", "zbc"}:
+            os.symlink(os.path.join(folder, place, name), os.path.join(beside, place, name))
+    with open(zbc, "w") as file:
+        file.write("#!/bin/sh\nexec python3 %s %s %s \"$@\"\n" % tuple(map(shlex.quote, (
+            os.path.join(TEST, "e2e", "replay.py"), os.path.join(folder, "bin", "zbc"), log))))
+    os.chmod(zbc, 0o755)
+    open(log, "w").close()
+    return beside, log
+
+
+def count_replays(log):
+    with open(log) as file:
+        lines = file.readlines()
+    wrong = [line for line in lines if not line.startswith("same ")]
+    return Result("replay", len(lines) - len(wrong), len(wrong) + (not lines), text="".join(wrong))
+
+
 def run_tests(tests, jobs):
     """Runs tests, (name, function), in their order, as many as `jobs` at a time; and one of WAITING more, unless no
     two shall run at a time."""
@@ -371,6 +398,8 @@ def main():
                         help="what CUDA kernels get machine code for, \"90\" (default: as CMake has it)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--replay", action="store_true",
+                        help="zbc compiles everything again by its choice; what differs has failed")
     options = parser.parse_args()
     # A shell starts what is in the background with Ctrl-C ignored, which programs inherit: tests send them that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -397,6 +426,9 @@ def main():
     if not can_run:
         return report.finish()
     build_lock = threading.Lock()
+    if options.replay:
+        folder, log = with_replays(folder)
+        limit *= REPLAY_PATIENCE
 
     def run_cunit(item):
         name, source = item
@@ -426,6 +458,8 @@ def main():
         lit_jobs = 1 if tests else options.jobs
         tests.insert(0, ("lit", lambda: run_lit(lit, folder, lit_jobs, environment, limit, report)))
     run_tests(tests, options.jobs)
+    if options.replay:
+        report.add(count_replays(log))
     print("%.0f s in all" % (time.monotonic() - start))
     if not cunit and not lit and not scripts:
         print("no test has '%s' in its name" % options.filter)

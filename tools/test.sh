@@ -3,7 +3,7 @@
 # failed" and exits accordingly.
 #
 # usage: tools/test.sh [--fast] [--filter NAME] [--preset release|dev|asan|tsan] [--jobs N] [--verbose]
-#                      [--cuda-architectures LIST]
+#                      [--cuda-architectures LIST] [--replay]
 #
 #   --fast           without the tests that test/left_out.txt calls slow
 #   --filter NAME    only tests whose name contains NAME
@@ -13,6 +13,8 @@
 #   --cuda-architectures LIST
 #                    compute capabilities that CUDA kernels get machine code for, "90" (default: as configured, else
 #                    "80;90;100"); nvcc takes half of a build for three. PTX, for all others, is always there
+#   --replay         each compile of zbc is done again by the choice that it wrote (zbc --choice-out, --choice): where
+#                    that gives other bytes, a check has failed
 #
 # What is counted: each CUnit test function, each lit test, each check of the scripts in
 # test/layers, tidy, headers, install.

@@ -42,17 +42,7 @@ WAYS = (
 
 def without(arguments):
     """The options that a choice does not say."""
-    kept, at = [], 0
-    while at < len(arguments):
-        flag = arguments[at].startswith("-") and (at + 1 == len(arguments) or arguments[at + 1].startswith("--"))
-        if arguments[at] not in SAID:
-            kept += arguments[at:at + 1 if flag else at + 2]
-        at += 1 if flag else 2
-    return kept
-
-
-def folder_bytes(path):
-    return {name: open(os.path.join(path, name), "rb").read() for name in sorted(os.listdir(path))}
+    return [word for before, word in zip([None, *arguments], arguments) if word not in SAID and before not in SAID]
 
 
 def is_small(text):
@@ -78,7 +68,7 @@ class Replays:
         if self.suite.check(first.returncode == 0 and again.returncode == 0,
                             f"{title}: exit {first.returncode}, again {again.returncode}\n{again.stderr[-800:]}"):
             text = open(one + ".choice").read()
-            self.suite.check(folder_bytes(one) == folder_bytes(two), title + ": other bytes")
+            self.suite.check(common.folder_bytes(one) == common.folder_bytes(two), title + ": other bytes")
             self.suite.check(text == open(two + ".choice").read(), title + ": another choice")
             self.suite.check(is_small(text), f"{title}: a choice of {len(text)} bytes\n{text[:2000]}")
         for path in (one, two):

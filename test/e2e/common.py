@@ -111,6 +111,15 @@ def first_difference(wanted, got):
     return f"{len(different)} of {len(wanted)} tensors differ, first {different[0]}" if different else None
 
 
+def folder_bytes(path):
+    """{name: bytes} of the files in a folder."""
+    found = {}
+    for name in sorted(os.listdir(path)):
+        with open(os.path.join(path, name), "rb") as file:
+            found[name] = file.read()
+    return found
+
+
 def run_parallel(tasks, jobs):
     """Runs callables on `jobs` threads; the first exception is raised after all have ended."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

@@ -6,10 +6,12 @@ and have the losses, weights and states of one rank, byte for byte, whatever cha
 compiled in ways that were faults once, and trained: PyTorch's losses and norms of gradients.
 
     drawn_compiles.py [--bin BUILD/bin] [--jobs 2] [--count 150] [--seed N] [--trained 20] [--keep FILE] [--kinds RE]
-                      [--schedules RE]
+                      [--schedules RE] [--compare BIN]
 
 The seed is printed; the same seed draws the same command lines. --count 2700 is all: each kind of module with each
-option of OPTIONS at least 20 times, which is checked. --keep writes a row a compile. Ends with "N passed, N failed".
+option of OPTIONS at least 20 times, which is checked. --keep writes a row a compile. --compare BIN trains nothing:
+another build refuses the same command lines, and its plans are the same, byte for byte (none with --schedule search).
+Ends with "N passed, N failed".
 """
 import collections
 import json
@@ -201,6 +203,19 @@ class Drawn:
         self.rows.append({"number": number, "kind": kind, "status": status, "arguments": " ".join(arguments),
                           "on": sorted(on), "said": said[:600]})
 
+    def compare(self, number, kind, arguments, other):
+        """Another build gives the same bytes, or refuses, too."""
+        paths = [os.path.join(self.folder, f"{number}.{side}") for side in "ab"]
+        done = [suite.run("zbc", os.path.join(FOLDER, kind + ".mlir"), "-o", path, *arguments)
+                for suite, path in zip((other, self.suite), paths)]
+        status = [process.returncode for process in done]
+        self.rows.append({"number": number, "kind": kind, "status": status[1], "arguments": " ".join(arguments)})
+        if self.suite.check(status[0] == status[1], f"{kind} {' '.join(arguments)}: exit {status}, {done[1].stderr}"):
+            same = status[0] or common.folder_bytes(paths[0]) == common.folder_bytes(paths[1])
+            self.suite.check(same, f"{kind} {' '.join(arguments)}: other bytes")
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
+
     # ---- What was a fault once ----
 
     def known(self, kind, wanted, arguments):
@@ -281,13 +296,13 @@ def check_itself(suite):
 def main():
     options = common.arguments(__doc__, ("--count", {"type": int, "default": 150}),
                                ("--seed", {"type": int, "default": 37}), ("--trained", {"type": int, "default": 20}),
-                               ("--keep", {}), ("--kinds", {}), ("--schedules", {}))
+                               ("--keep", {}), ("--kinds", {}), ("--schedules", {}), ("--compare", {"metavar": "BIN"}))
     suite = common.Suite(options.bin)
     check_itself(suite)
     kinds = sorted(name[:-5] for name in os.listdir(FOLDER) if name.endswith(".mlir"))
     if options.kinds:
         kinds = [kind for kind in kinds if re.search(options.kinds, kind)]
-    names = schedules(suite, options.schedules)
+    names = schedules(suite, options.schedules or ("^(?!search)" if options.compare else None))
     chance = random.Random(options.seed)
     each, more = divmod(options.count, len(kinds))
     first = chance.sample(kinds, len(kinds))
@@ -296,6 +311,12 @@ def main():
     print(f"seed {options.seed}: {len(lines)} compiles of {len(kinds)} kinds of modules", flush=True)
     with common.scratch() as folder:
         drawn = Drawn(suite, folder)
+        if options.compare:
+            other = common.Suite(options.compare)
+            common.run_parallel([lambda n=n, line=line: drawn.compare(n, line[0], line[2], other)
+                                 for n, line in enumerate(lines) if "search" not in line[2]], options.jobs)
+            drawn.report(options.keep)
+            return suite.finish()
         common.run_parallel([lambda n=n, line=line: drawn.compile(n, *line) for n, line in enumerate(lines)],
                             options.jobs)
         with open(os.path.join(FOLDER, "losses.json")) as file:
