@@ -1,4 +1,4 @@
-/* See options.h. Tests: test/tools/zbc-options.test, test/tools/zbc-schedule.test. */
+/* See options.h. Tests: test/passes/options_test.c, test/tools/zbc-options.test. */
 
 #include "passes/options.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Follows the recipes of CONTRIBUTING.md with prepared files, in a copy of the tree: an elementwise op (CPU, CUDA,
-ONNX), a schedule, a pass and an importer. Builds, runs the tests that the recipes name, and prints what existing files
+ONNX), a schedule, a pass, an option of a compile and an importer. Builds, runs the tests that the recipes name, and prints what existing files
 changed.
 
     recipes.py [--build FOLDER] [--keep]
@@ -76,6 +76,19 @@ RECIPES = {
     "pass": (1, [
         ("passes/passes.def", "ZB_PASS(raise)", "ZB_PASS(recipe_neg_neg)\n"),
     ], ["lit-22 -q test/passes/recipe-neg-neg.mlir"]),
+    "option": (1, [
+        ("include/zb/compile_options.def", 'ZB_COMPILE_OPTION("--no-raise"',
+         'ZB_COMPILE_OPTION("--recipe-most", COUNT(recipe_most, 8, "ask for less"), "N", "of a recipe", .value = "3",\n'
+         '    .without = INFERENCE, .pass = "zb-dce")\n'),
+    ], ["build/bin/zbc --help | grep 'recipe-most N *of a recipe'",
+        "build/bin/zb-opt --list-passes | grep 'recipe-most=3  of a recipe'",
+        "build/bin/zb-opt --default-pipeline | grep 'zb-dce{recipe-most=\"$recipe-most\"}'",
+        "build/bin/zbc test/data/gpt2-tiny.onnx -o out/option --recipe-most 8",
+        "! build/bin/zbc test/data/gpt2-tiny.onnx -o out/option --recipe-most 9",
+        "build/bin/zbc test/data/gpt2-tiny.onnx -o out/option --recipe-most 8 --inference 2>&1 | grep 'no effect with'",
+        "build/bin/zb-opt --zb-dce=recipe-most=4 test/passes/dce.mlir --split-input-file --allow-unregistered-dialect",
+        "PYTHONPATH=tools/python python3 -c 'from zb.options import CompileOptions as o; o.__annotations__[\"recipe_most\"]'"
+        ]),
     "importer": (1, [
         ("ir/import/importers.def", 'ZB_IMPORTER(mlir,', 'ZB_IMPORTER(layers, ".layers", NULL)\n'),
     ], ["build/bin/zbc test/ir/import/three.layers -o out/layers --ranks 2 --micro-batches 4",
