@@ -25,7 +25,7 @@ typedef struct zb_pass {
   zb_arena arena;                   /* for what lives as long as the run; released after it */
   int64_t changes;                  /* how many changes were made: 0 = "no change" */
   struct zb_kept_graph *kept;       /* for zb_pass_graph (passes/graph.h) */
-  void *shared;                     /* zb_compile_state of a whole compile (passes/pipeline.h), NULL in zb-opt */
+  struct zb_compile_state *state;   /* of a whole compile (passes/pipeline.h), NULL in zb-opt */
   void (*release)(void *released);  /* called at the end of the run, if not NULL */
   void *released;
   zb_code failure; /* why it failed: ZB_INVALID (the program is wrong) unless zb_pass_fail or zb_pass_option_error was

@@ -263,7 +263,7 @@ zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out) {
 }
 
 zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
-  zb_compile_state *state = pass->shared;
+  zb_compile_state *state = pass->state;
   pass->failure = zb_status_code(status);
   if (state && !state->status) {
     state->status = status;
@@ -277,7 +277,7 @@ zb_result zb_pass_fail(zb_pass *pass, zb_status status) {
 
 zb_result zb_pass_option_error(zb_pass *pass, MlirOperation at, const char *name, const char *hint, const char *format,
                                ...) {
-  zb_compile_state *state = pass->shared;
+  zb_compile_state *state = pass->state;
   char text[1024];
   va_list arguments;
   va_start(arguments, format);
@@ -329,7 +329,7 @@ static zb_result run_one(const zb_pipeline_entry *entry, zb_module *program, zb_
                   .program = program,
                   .option_values = entry->values,
                   .kept = kept,
-                  .shared = state,
+                  .state = state,
                   .failure = ZB_INVALID};
   zb_result result = run_pass(&pass, program->module);
   if (pass.release) pass.release(pass.released);

@@ -72,7 +72,7 @@ static zb_status write_choice(MlirOperation top, const zb_choice *choice) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   const MlirOperation top = mlirModuleGetOperation(module);
-  zb_compile_state *state = pass->shared;
+  zb_compile_state *state = pass->state;
   zb_choice own = {0}, *found = state && state->found ? state->found : &own;
   zb_asked asked;
   if (zb_has_attribute(top, ZB_ATTR_INFERENCE) || (state && state->choice)) return ZB_OK;

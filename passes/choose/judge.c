@@ -33,7 +33,7 @@ bool zb_judge_is_no_plan(zb_status status) {
 /* ---- All ---- */
 
 void zb_plan_judge_init(const zb_pass *pass, zb_plan_judge *out) {
-  const zb_compile_state *state = pass->shared;
+  const zb_compile_state *state = pass->state;
   *out = (zb_plan_judge){.pass = pass, .options_of_zbc = state && state->options_of_zbc};
   out->known = zb_arena_map_pointer(&out->arena);
 }

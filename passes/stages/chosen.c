@@ -20,7 +20,7 @@ static zb_result read_choice(zb_pass *pass, const char *text) {
 }
 
 zb_result zb_chosen(zb_pass *pass, unsigned decision, const zb_choice **out) {
-  const zb_compile_state *state = pass->shared;
+  const zb_compile_state *state = pass->state;
   const char *text = zb_get_string(mlirModuleGetOperation(pass->program->module), ZB_ATTR_CHOICE);
   const zb_choice *choice = state ? state->choice : NULL;
   *out = NULL;
@@ -31,7 +31,7 @@ zb_result zb_chosen(zb_pass *pass, unsigned decision, const zb_choice **out) {
 }
 
 zb_choice *zb_chosen_notes(const zb_pass *pass) {
-  const zb_compile_state *state = pass->shared;
+  const zb_compile_state *state = pass->state;
   return state ? state->made : NULL;
 }
 

@@ -347,14 +347,14 @@ static zb_status choose_cuts(partition *p) {
   for (int s = 0; s + 1 < p->stages; ++s)
     p->cut_after[s] = p->places[cuts.after[s]];
   p->bound_ps = cuts.bound_ps;
-  const zb_compile_state *state = p->pass->shared;
+  const zb_compile_state *state = p->pass->state;
   if (state && state->summary) state->summary->rank_bound_seconds = 1e-12 * (double)cuts.bound_ps;
   return NULL;
 }
 
 /* For those who want to try other cuts. */
 static zb_status tell_places(const partition *p) {
-  const zb_compile_state *state = p->pass->shared;
+  const zb_compile_state *state = p->pass->state;
   zb_cut_places *out = state ? state->places : NULL;
   if (!out) return NULL;
   out->number = ZB_NEW(&out->arena, int, p->place_count);

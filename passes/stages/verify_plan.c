@@ -55,7 +55,7 @@ zb_status zb_compile_proof_end(zb_compile_state *state) {
 static zb_result run(zb_pass *pass, MlirModule module) {
   zb_plan *plan = NULL;
   ZB_PASS_TRY(pass, zb_emit_plan(module, zb_pass_option(pass, "model"), zb_pass_option(pass, "optimizer"), &plan));
-  zb_compile_state *state = pass->shared;
+  zb_compile_state *state = pass->state;
   const bool beside = state && state->proves_beside && !state->plan && (state->proof = zb_plan_proof_begin(plan));
   zb_status status = beside ? NULL : bug(zb_plan_verify(plan));
   if (!status && state && !state->plan) {
