@@ -26,7 +26,7 @@ typedef struct zb_compile_option {
   int most;             /* of a COUNT and of GROUPS */
   const char *most_hint;
   const char *endings; /* of OUT: those that its name may have; NULL: any */
-  const char *value, *pass, *needs, *hint;
+  const char *value, *passes, *needs, *hint;
   unsigned without;
 } zb_compile_option;
 
@@ -34,6 +34,8 @@ extern const zb_compile_option zb_compile_options[];
 
 /* NULL: no option of a compile is called "--NAME". */
 const zb_compile_option *zb_option_find(const char *name);
+/* Whether the row is an option of the pass. */
+bool zb_option_is_of(const zb_compile_option *option, const char *pass);
 bool zb_option_is_given(const zb_compile_option *option, const zb_compile_params *p);
 /* The text of a kind that has one; NULL where it is not given. */
 const char *zb_option_path(const zb_compile_option *option, const zb_compile_params *p);

@@ -882,15 +882,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return ZB_OK;
 }
 
-static const zb_option_def options[] = {
-    {"memory-limit", "", "bytes a rank may take, with K, M or G (default: no limit)"},
-    {0},
-};
-
 const zb_pass_def zb_pass_allocate = {
     .name = "zb-allocate",
     .summary = "Give every buffer its address; pack slots by their lifetimes; place waits.",
-    .options = options,
     .requires_level = "connected",
     .ensures_level = "allocated",
     .run = run,

@@ -104,16 +104,19 @@ static void test_defaults(void) {
 }
 
 static void test_passes(void) {
-  for (const zb_compile_option *it = zb_compile_options; it->option; ++it) {
-    int found = 0;
-    if (!it->pass) continue;
-    const zb_pass_def *pass = zb_pass_find(it->pass);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(pass);
-    for (const zb_option_def *option = pass->options; option->name; ++option)
-      found += strcmp(option->name, it->option + 2) == 0;
-    CU_ASSERT_EQUAL(found, 1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(zb_default_pipeline(), it->option + 2));
-  }
+  for (const zb_compile_option *it = zb_compile_options; it->option; ++it)
+    for (int i = 0; it->passes && i < zb_pass_count(); ++i) {
+      const zb_pass_def *pass = zb_pass_find(zb_pass_info_at(i).name);
+      int found = 0;
+      if (!zb_option_is_of(it, pass->name)) continue;
+      for (const zb_option_def *option = pass->options; option->name; ++option)
+        found += strcmp(option->name, it->option + 2) == 0;
+      CU_ASSERT_EQUAL(found, 1);
+      CU_ASSERT_PTR_NOT_NULL(strstr(zb_default_pipeline(), it->option + 2));
+    }
+  const zb_compile_option two = {.passes = "zb-shard zb-autodiff"};
+  CU_ASSERT_TRUE(zb_option_is_of(&two, "zb-shard") && zb_option_is_of(&two, "zb-autodiff"));
+  CU_ASSERT_FALSE(zb_option_is_of(&two, "zb-auto") || zb_option_is_of(&two, "autodiff"));
 }
 
 SUITE_MAIN("options", {"given", test_given}, {"conflicts", test_conflicts}, {"needs", test_needs},

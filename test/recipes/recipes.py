@@ -79,7 +79,7 @@ RECIPES = {
     "option": (1, [
         ("include/zb/compile_options.def", 'ZB_COMPILE_OPTION("--no-raise"',
          'ZB_COMPILE_OPTION("--recipe-most", COUNT(recipe_most, 8, "ask for less"), "N", "of a recipe", .value = "3",\n'
-         '    .without = INFERENCE, .pass = "zb-dce")\n'),
+         '    .without = INFERENCE, .passes = "zb-dce")\n'),
     ], ["build/bin/zbc --help | grep 'recipe-most N *of a recipe'",
         "build/bin/zb-opt --list-passes | grep 'recipe-most=3  of a recipe'",
         "build/bin/zb-opt --default-pipeline | grep 'zb-dce{recipe-most=\"$recipe-most\"}'",
