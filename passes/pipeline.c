@@ -95,7 +95,7 @@ int zb_pass_count(void) { return PASS_COUNT; }
 
 /* "stages=N (default 1): how many; ..." is put together once a row, in static storage: the table is constant. */
 static const char *options_text(int index) {
-  static char texts[PASS_COUNT][4096];
+  static char texts[PASS_COUNT][8192];
   char *text = texts[index];
   if (text[0]) return text;
   size_t length = 0;

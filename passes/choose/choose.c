@@ -100,23 +100,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 
 static const zb_option_def options[] = {
     {"search", "order", "what a schedule that searches decides: order, cuts too, or placement too"},
-    {"cut-trials", "0", "so many cuts are tried (default: by the size of the program)"},
-    {"schedule", "zb-h1", "as of zb-schedule"},
-    {"micro-batches", "1", "as of zb-schedule"},
-    {"metric", "barrier", "as of zb-schedule: of two plans the one with the shorter step is chosen"},
-    {"memory-limit", "", "bytes a rank may take, with K, M or G (default: no limit)"},
-    {"ranks", "1", "as of zb-partition"},
     {"chunks", "1", "as of zb-partition"},
-    {"placement", "", "as of zb-partition"},
-    {"cuts", "", "as of zb-partition"},
-    {"layout", "", "as of zb-partition"},
-    {"recompute", "none", "as of zb-recompute; auto: as little as the memory asks for"},
-    {"split", "all",
-     "as of zb-split-policy; auto: as little in B as the memory asks for, without a limit what 1F1B takes with "
-     "everything split"},
-    {"costs", "", "as of zb-partition"},
-    {"sharding", "none", "as of zb-shard-optimizer"},
-    {"gather", "job", "as of zb-shard-optimizer"},
     {"gathers", "", "as of zb-classify"},
     {0},
 };
