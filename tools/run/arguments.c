@@ -24,7 +24,7 @@ static const double DELAY_SHARE = 0.1;
 #define OWN(why) {ACROSS_OWN, why}
 
 static const option_row rows[] = {
-#define ROW(option, field, kind, across, argument, low, high, help)                                                    \
+#define ROW(option, field, kind, across, of, argument, low, high, help)                                                \
   {option, argument, help, OPTION_##kind, .offset = offsetof(arguments, field), .lowest = low, .highest = high},
 #include "tools/command/zb-run.def"
 };
@@ -117,37 +117,15 @@ static zb_status check_beginning(const arguments *args) {
 
 /* --eval without --data: what belongs to steps has no meaning. */
 static zb_status check_evaluation(const arguments *args) {
-  const struct {
-    const char *option;
-    bool given;
-  } of_steps[] = {{"--steps", args->steps != 0},
-                  {"--epochs", args->epochs != 0},
-                  {"--shuffle", args->shuffle != 0},
-                  {"--save", args->save != NULL},
-                  {"--save-every", args->save_every != 0},
-                  {"--eval-every", args->eval_every != 0},
-                  {"--barrier", args->barrier},
-                  {"--lr", args->lr != NULL},
-                  {"--lr-schedule", args->lr_schedule != NULL},
-                  {"--weight-decay", args->weight_decay != NULL},
-                  {"--group", args->groups.count > 0},
-                  {"--clip-norm", args->clip_norm != NULL},
-                  {"--non-finite", args->non_finite != NULL},
-                  {"--bad-batch", args->bad_batch != NULL},
-                  {"--timeline", args->timeline != NULL},
-                  {"--trace", args->trace != NULL},
-                  {"--grad-norms", args->grad_norms},
-                  {"--profile", args->profile != NULL},
-                  {"--log", args->log != NULL},
-                  {"--tensorboard", args->tensorboard != NULL},
-                  {"--explain", args->explain},
-                  {"--profile-ops", args->profile_ops},
-                  {"--no-kernels", args->no_kernels}};
-  for (size_t i = 0; i < sizeof of_steps / sizeof of_steps[0]; ++i)
-    if (of_steps[i].given)
-      return zb_status_hint(
-          ZB_ERROR(USAGE, "--eval without --data trains nothing: %s has no effect", of_steps[i].option),
-          "leave %s out, or add --data SOURCE", of_steps[i].option);
+  enum { ANY, STEPS };
+  static const int of_what[] = {
+#define ROW(option, field, kind, across, of, ...) of,
+#include "tools/command/zb-run.def"
+  };
+  for (int i = 0; i < RUN_OPTIONS; ++i)
+    if (of_what[i] == STEPS && option_is_given(&rows[i], args))
+      return zb_status_hint(ZB_ERROR(USAGE, "--eval without --data trains nothing: %s has no effect", rows[i].option),
+                            "leave %s out, or add --data SOURCE", rows[i].option);
   return check_beginning(args);
 }
 

@@ -12,7 +12,7 @@
 
 typedef struct arguments {
   const char *directory;
-#define ROW(option, field, kind, across, argument, lowest, highest, help) option_##kind field;
+#define ROW(option, field, kind, ...) option_##kind field;
 #include "tools/command/zb-run.def"
 } arguments;
 
