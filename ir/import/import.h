@@ -301,17 +301,19 @@ MlirValue zb_import_reshaped(zb_builder *b, MlirValue x, const int64_t *dims, in
 MlirValue zb_import_number(zb_builder *b, MlirValue x, double number);
 MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape);
 
-/* ---- function.c ---- */
+/* ---- arguments.c ---- */
 /* A new argument: {zb.input = name} behind the other inputs, {zb.constant = name} behind all others. */
 MlirValue zb_import_input(zb_import *im, const char *name, const zb_shape *shape);
 /* Makes arguments of the inputs that something reads, of the types in which data comes. hint: what is supported. */
 zb_result zb_import_inputs(zb_import *im, const char *hint);
 MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *shape);
+/* A parameter or a buffer becomes an argument at its first use; its data goes to the weights. */
+MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
+
+/* ---- function.c ---- */
 /* The input ZB_COUNTER_INPUT, an argument from the first random op on. Null (reported) if the model has an input of
  * that name. */
 MlirValue zb_import_counter(zb_import *im);
-/* A parameter or a buffer becomes an argument at its first use; its data goes to the weights. */
-MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
 /* func.func @model over what was built, which gives the loss (NULL: there is none), im->outputs and new values of
  * buffers, in a module at level graph, verified. */
 zb_result zb_import_finish(zb_import *im, const zb_import_value *loss, zb_module *out);

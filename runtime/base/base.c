@@ -24,12 +24,6 @@ static void *noted(void *memory) {
 
 uint64_t zb_allocations_refused(void) { return atomic_load_explicit(&allocations_refused, memory_order_relaxed); }
 
-zb_status zb_memory_first(zb_status status, uint64_t before) {
-  if (zb_status_code(status) != ZB_INVALID || zb_allocations_refused() == before) return status;
-  zb_status_free(status);
-  return ZB_OUT_OF_MEMORY();
-}
-
 /* Counts one allocation; false if it is the one that must fail. */
 static bool count_allocation(void) {
   uint64_t number = atomic_fetch_add_explicit(&allocation_count, 1, memory_order_relaxed) + 1;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 
 struct zb_status_record {
@@ -145,4 +146,10 @@ zb_status zb_status_first(zb_status *statuses, int count) {
       zb_status_free(statuses[i]);
   }
   return first;
+}
+
+zb_status zb_memory_first(zb_status status, uint64_t before) {
+  if (zb_status_code(status) != ZB_INVALID || zb_allocations_refused() == before) return status;
+  zb_status_free(status);
+  return ZB_OUT_OF_MEMORY();
 }

@@ -248,10 +248,8 @@ RUNNERS = {
 # Circles of files that there are, by what makes them and their first file, with the names of the others. Rows may only
 # leave, or lose names.
 CIRCLES_LEFT = {
-    ("call", "ir/import/function"): "literal value",
     ("call", "ir/import/onnx/control"): "nodes",
     ("call", "passes/stages/cuts"): "cuts_by_rank",
-    ("call", "runtime/base/base"): "memory status text",
     ("call", "runtime/exec/executor"): "validation",
     ("call", "runtime/exec/session"): "session_clocks session_evaluate session_overlap session_rates session_reports "
                                       "session_save session_settings session_share",
