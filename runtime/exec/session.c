@@ -385,15 +385,6 @@ void zb_session_tell_failure(const zb_session_params *params, zb_status failure)
   if (session.group) session.group_def->close(session.group, !session.apart);
 }
 
-zb_status zb_session_read_plan(const char *directory, int first, int count, zb_plan **out) {
-  char *path = zb_folder_file(directory, "plan.zb");
-  if (!path) return ZB_OUT_OF_MEMORY();
-  zb_status status = zb_plan_read_some(path, first, count, out);
-  zb_free(path);
-  if (status) return zb_status_note(status, "opening the plan in '%s' (expected: a folder that zbc wrote)", directory);
-  return NULL;
-}
-
 static void describe_store(zb_facts *facts, const char *name, const zb_store *store, const char *hint) {
   char text[80] = "not read";
   if (store)
@@ -815,12 +806,6 @@ int64_t zb_session_steps(const zb_session *session) { return session->steps; }
 void zb_session_interrupt(zb_session *session) { atomic_store(&session->interrupted, 1); }
 
 void zb_session_stop(zb_session *session) { atomic_store(&session->stopping, 1); }
-
-void zb_session_abort(zb_session *session, const char *reason) {
-  if (!session->group) return;
-  session->apart = true;
-  session->group_def->abort(session->group, session->first_rank, reason);
-}
 
 size_t zb_session_positions(const zb_session *session, char *text, size_t size) {
   size_t used = 0;

@@ -36,31 +36,6 @@ bool zb_session_take_back(zb_session *session, zb_status status) {
   return def->revive(session->transport);
 }
 
-static double sum_of(const double *numbers, int count) {
-  double sum = 0;
-  for (int i = 0; i < count; ++i)
-    sum += numbers[i];
-  return sum;
-}
-
-double zb_session_loss_sum(const zb_session *session) {
-  return sum_of(session->micro_losses, session->plan->micro_batches);
-}
-
-double zb_session_loss_weight(const zb_session *session) {
-  const int count = session->plan->micro_batches;
-  return session->micro_weights ? sum_of(session->micro_weights, count) : count;
-}
-
-double zb_session_mean_loss(const zb_session *session) {
-  return zb_session_loss_sum(session) / zb_session_loss_weight(session);
-}
-
-double zb_session_batch_tokens(const zb_plan *plan) {
-  const zb_plan_input *input = zb_data_first_input(plan);
-  return input ? (double)zb_shape_elements(&input->shape) * plan->micro_batches : 0;
-}
-
 /* ---- Evaluations ---- */
 
 zb_status zb_session_open_evaluation(zb_session *session, const zb_session_params *params) {

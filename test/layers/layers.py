@@ -251,8 +251,6 @@ CIRCLES_LEFT = {
     ("call", "ir/import/onnx/control"): "nodes",
     ("call", "passes/stages/cuts"): "cuts_by_rank",
     ("call", "runtime/exec/executor"): "validation",
-    ("call", "runtime/exec/session"): "session_clocks session_evaluate session_overlap session_rates session_reports "
-                                      "session_save session_settings session_share",
     ("include", "runtime/exec/executor"): "executor_parts",
 }
 DEFINED = re.compile(r"^(?!static\b|typedef\b)[A-Za-z][\w *]*?[ *](\w+)\([^;{}]*\)\s*\{|"
