@@ -44,6 +44,8 @@ BANS = [
     (r".*\.(c|h|def|cu|cuh)$",
      r"(?<=[;{] )[\w.>-]+(\+\+|--)(?=\))|(?<=\n)[ ]*[\w.>-]+(\+\+|--)(?=;)|(?<=[)] )[\w.>-]+(\+\+|--)(?=;)",
      "++i where the value is not used: one form of increment"),
+    (r".*\.(c|h|cu|def)$", r"\bzb_(?!layer_layout|pass_layout\b|blas_layout\b)\w*layout\w*",
+     "layout is of layers: elements of tensors have strides, stages a placement (ARCHITECTURE.md, Words)"),
     (r".*\.(c|h|cu)$", r"\balloca\(", "a fixed array with a named limit, or zb_alloc"),
 ]
 # The same for the whole text of a file, comments and all.
@@ -279,6 +281,8 @@ def check_tree(root, allowed):
 LONG = "word " * (COLUMNS_MAX // 5) + "."
 # Made-up files: path, text, parts of messages that must come (none: nothing may).
 EXAMPLES = [
+    ("ir/p.h", "zb_layer_layout a;\nzb_layout b;\nvoid zb_schedule_layout(void);\n",
+     ["ir/p.h:2: error: 'zb_layout'", "ir/p.h:3: error: 'zb_schedule_layout'"]),
     ("passes/a.c", "void *f(void) {\n  return malloc(3);\n}\n", ["passes/a.c:2: error: 'malloc'; hint: use zb_alloc"]),
     ("ir/b.c",
      'int f(char *a) {\n  free(a);\n  zb_free(a);\n  table->free(a);\n  return puts("free(x)"); /* free(y) */\n  '
