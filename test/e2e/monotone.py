@@ -28,11 +28,11 @@ SHARDINGS = ((), (), ("--sharding", "optimizer"), ("--sharding", "parameters:ste
 
 
 def rung(limit):
-    """The greatest limit of the ladder that is not above this one."""
-    at = math.floor(math.log2(limit) * RUNGS) + 1
-    while int(2 ** (at / RUNGS)) > limit:
-        at -= 1
-    return int(2 ** (at / RUNGS))
+    """The greatest limit of the ladder that is not above this one: RUNGS of them where bytes double."""
+    step = 1
+    while limit // step >= 2 * RUNGS:
+        step *= 2
+    return int(limit // step * step)
 
 
 def draw_setting(chance, names):
