@@ -422,20 +422,12 @@ static void print_json_layers(const zb_compile_summary *s) {
   printf("]");
 }
 
-/* Gradients of the ranks: as they are added up, what of them a replica keeps, room for what others send; parts of
- * parameters, and room for those that are gathered. */
-static void print_json_sums(const zb_compile_summary *s) {
-  const char *const names[] = {"gradient_bytes",    "kept_gradient_bytes", "landing_bytes",
-                               "all_landing_bytes", "part_bytes",          "gathered_bytes"};
-  for (int n = 0; n < 6; ++n) {
-    printf("],\"%s\":[", names[n]);
-    for (int r = 0; r < s->ranks; ++r) {
-      const zb_rank_summary *rank = &s->rank[r];
-      const uint64_t bytes[] = {rank->sum_bytes,         rank->kept_sum_bytes, rank->landing_bytes,
-                                rank->all_landing_bytes, rank->part_bytes,     rank->gathered_bytes};
-      printf("%s%llu", r ? "," : "", (unsigned long long)bytes[n]);
-    }
-  }
+/* A list of bytes, one a rank. */
+static void print_json_bytes(const zb_compile_summary *s, const char *key, size_t field) {
+  printf(",\"%s\":", key);
+  for (int r = 0; r < s->ranks; ++r)
+    printf("%c%llu", r ? ',' : '[', (unsigned long long)*(const uint64_t *)((const char *)&s->rank[r] + field));
+  printf("]");
 }
 
 static void print_json_stages(const zb_compile_summary *s) {
@@ -460,20 +452,18 @@ static void print_json(const zb_compile_summary *s) {
   print_json_stages(s);
   printf("]");
   print_json_layers(s);
-  printf(",\"memory\":[");
-  for (int r = 0; r < s->ranks; ++r)
-    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].peak_bytes);
-  printf("],\"evaluation_memory\":[");
-  for (int r = 0; r < s->ranks; ++r)
-    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].evaluation_bytes);
-  printf("],\"snapshot_memory\":[");
-  for (int r = 0; r < s->ranks; ++r)
-    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].snapshot_bytes);
-  printf("],\"state_bytes\":[");
-  for (int r = 0; r < s->ranks; ++r)
-    printf("%s%llu", r ? "," : "", (unsigned long long)s->rank[r].state_bytes);
-  print_json_sums(s);
-  printf("],\"idle\":[");
+#define BYTES(key, field) print_json_bytes(s, key, offsetof(zb_rank_summary, field))
+  BYTES("memory", peak_bytes);
+  BYTES("evaluation_memory", evaluation_bytes);
+  BYTES("snapshot_memory", snapshot_bytes);
+  BYTES("state_bytes", state_bytes);
+  BYTES("gradient_bytes", sum_bytes);
+  BYTES("kept_gradient_bytes", kept_sum_bytes);
+  BYTES("landing_bytes", landing_bytes);
+  BYTES("all_landing_bytes", all_landing_bytes);
+  BYTES("part_bytes", part_bytes);
+  BYTES("gathered_bytes", gathered_bytes);
+  printf(",\"idle\":[");
   for (int r = 0; r < s->ranks; ++r)
     printf("%s%.6g", r ? "," : "", s->rank[r].idle_share);
   printf("],\"rank_seconds\":[");
