@@ -395,17 +395,15 @@ MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, in
   return n->b->failed ? (MlirValue){NULL} : zb_build_concat(n->b, parts, count, axis);
 }
 
-MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
-                                 const char *reduction) {
+/* Of i1 a sum is `or`, a product `and`. */
+zb_operand zb_stablehlo_scattered(zb_import_node *n, zb_operand data, zb_operand places, zb_operand updates,
+                                  const char *reduction) {
   zb_shape shape;
-  if (!zb_import_ir_shape(n, data, &shape) || !places.ptr || !updates.ptr) return (MlirValue){NULL};
-  const bool is_logic = shape.dtype == ZB_I1 && strcmp(reduction, "none") != 0;
-  if (is_logic) { /* of i1 a sum is `or`, a product `and` */
-    data = zb_build_cast(n->b, data, ZB_I32);
-    updates = zb_build_cast(n->b, updates, ZB_I32);
-    reduction = strcmp(reduction, "add") == 0 ? "max" : strcmp(reduction, "mul") == 0 ? "min" : reduction;
-  }
-  const zb_attr attr = zb_string("reduction", reduction);
-  MlirValue out = zb_build(n->b, "scatter", (MlirValue[]){data, places, updates}, 3, &attr, 1);
-  return is_logic ? zb_build_cast(n->b, out, ZB_I1) : out;
+  if (!zb_operand_shape(n, data, &shape)) return NULL;
+  if (shape.dtype != ZB_I1 || strcmp(reduction, "none") == 0)
+    return zb_meaning_scatter(n, data, places, updates, reduction);
+  data = zb_operand_cast(n, data, ZB_I32);
+  updates = zb_operand_cast(n, updates, ZB_I32);
+  reduction = strcmp(reduction, "add") == 0 ? "max" : strcmp(reduction, "mul") == 0 ? "min" : reduction;
+  return zb_operand_cast(n, zb_meaning_scatter(n, data, places, updates, reduction), ZB_I1);
 }

@@ -445,16 +445,12 @@ zb_result zb_stablehlo_select_and_scatter(zb_import_node *n) {
     if (!select_one(n, &best, next, &w.out)) return ZB_FAIL;
   }
   if (n->b->failed) return ZB_FAIL;
-  MlirValue missing = zb_build2(n->b, "less", best.number, zb_stablehlo_scalar(n, ZB_I64, 0));
-  MlirValue behind = zb_stablehlo_scalar(n, ZB_I64, total);
-  MlirValue places = zb_build(n->b, "where", (MlirValue[]){missing, behind, best.number}, 3, NULL, 0);
-  const zb_shape room = {.dtype = in.dtype, .rank = 1, .dims = {total + 1}};
-  MlirValue data = zb_build_expand(n->b, initial, &room);
-  const int64_t windows = zb_shape_elements(&source);
-  MlirValue updates = zb_import_reshaped(n->b, zb_import_ir(n, 1), &windows, 1);
-  places = zb_import_reshaped(n->b, places, &windows, 1);
-  if (n->b->failed || n->im->failed) return ZB_FAIL;
-  MlirValue out = zb_stablehlo_scattered(n, data, places, updates, "add");
-  out = zb_stablehlo_cut(n, out, 0, 0, total, 1);
-  return zb_import_give(n, 0, zb_import_reshaped(n->b, out, in.dims, in.rank));
+  const zb_shape room = {.dtype = in.dtype, .rank = 1, .dims = {total + 1}},
+                 windows = {.rank = 1, .dims = {zb_shape_elements(&source)}};
+  zb_operand places = zb_operand_computed(n, best.number), behind = zb_operand_scalar(n, ZB_I64, (double)total);
+  zb_operand is_missing = zb_operand_apply2(n, "less", places, zb_operand_scalar(n, ZB_I64, 0));
+  places = zb_operand_reshape(n, zb_operand_where(n, is_missing, behind, places), &windows);
+  zb_operand data = zb_operand_expand(n, zb_operand_in(n, 2), &room);
+  zb_operand out = zb_stablehlo_scattered(n, data, places, zb_operand_reshape(n, zb_operand_in(n, 1), &windows), "add");
+  return zb_operand_give(n, 0, zb_operand_reshape(n, zb_operand_part(n, out, 0, 0, total), &in));
 }

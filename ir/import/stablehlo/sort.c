@@ -82,8 +82,9 @@ static MlirValue moved(zb_import_node *n, MlirValue x, MlirValue to, const zb_sh
   line.rank = 1;
   line.dims[0] = count;
   if (!x.ptr || !to.ptr) return (MlirValue){NULL};
-  MlirValue room = zb_build_splat(n->b, &line, 0);
-  x = zb_stablehlo_scattered(n, room, to, zb_import_reshaped(n->b, x, &count, 1), "none");
+  const MlirValue in[] = {zb_build_splat(n->b, &line, 0), to, zb_import_reshaped(n->b, x, &count, 1)};
+  const zb_attr attr = zb_string("reduction", "none");
+  x = zb_build(n->b, "scatter", in, 3, &attr, 1);
   return zb_import_reshaped(n->b, x, shape->dims, shape->rank);
 }
 

@@ -117,8 +117,8 @@ MlirValue zb_stablehlo_padded(zb_import_node *n, MlirValue x, MlirValue fill, in
                               int64_t inner);
 bool zb_stablehlo_is_pad(int64_t pad); /* a number that a pad may be */
 /* zb.scatter, also of i1 by any reduction. */
-MlirValue zb_stablehlo_scattered(zb_import_node *n, MlirValue data, MlirValue places, MlirValue updates,
-                                 const char *reduction);
+zb_operand zb_stablehlo_scattered(zb_import_node *n, zb_operand data, zb_operand places, zb_operand updates,
+                                  const char *reduction);
 
 /* ---- integers.c: integers of types that zb does not have are held in wider ones ---- */
 typedef struct zb_stablehlo_integer {
@@ -153,7 +153,7 @@ enum { ZB_STABLEHLO_LANES_MAX = 16 };
 zb_result zb_stablehlo_lanes(zb_import_node *n, int region, const MlirValue *arguments, int count,
                              const zb_shape *lanes, MlirValue *out, int out_count);
 
-/* ---- reduce.c, scatter.c, sort.c ---- */
+/* ---- reduce.c, sort.c ---- */
 typedef struct zb_stablehlo_window {
   int64_t size[ZB_DIMS_MAX], stride[ZB_DIMS_MAX], base[ZB_DIMS_MAX], dilation[ZB_DIMS_MAX];
   int64_t low[ZB_DIMS_MAX], high[ZB_DIMS_MAX];
@@ -163,7 +163,6 @@ typedef struct zb_stablehlo_window {
 bool zb_stablehlo_are_alike(zb_import_node *n, int count);
 bool zb_stablehlo_read_window(zb_import_node *n, const zb_shape *in, zb_stablehlo_window *w); /* false: reported */
 zb_result zb_stablehlo_reduce_any(zb_import_node *n, const int64_t *axes, int axis_count);
-zb_result zb_stablehlo_gather_any(zb_import_node *n);
 MlirValue zb_stablehlo_total_order(zb_import_node *n, MlirValue x);
 static inline bool zb_stablehlo_is_float(zb_dtype dtype) {
   return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;

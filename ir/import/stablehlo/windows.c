@@ -1,19 +1,22 @@
-/* Gather and scatter whose windows are any: an index for every element, or for every row of what the windows have
+/* Gather and scatter, whose windows are any: an index for every element, or for every row of what the windows have
  * whole.
+ *
+ *   stablehlo.gather(table [256, 64], tokens [4, 64, 1]) {offset_dims = [2], collapsed_slice_dims = [0],
+ *       start_index_map = [0], index_vector_dim = 2, slice_sizes = [1, 64]}
+ *   zb.gather(table, tokens [4, 64]) {axis = 0}
  *
  *   stablehlo.scatter(%x [5, 6, 7], %at [2, 2], %u [2, 2, 7]) {window of 2 elements of dimension 1}
  *   zb.scatter(x [30, 7], places [2 * 2], u [4, 7])          places = index 0 * 6 + index 1 + place in the window
  *
  * Indices of a gather are clamped so that its window fits. What a scatter would write out of range goes to a row behind
- * the end, which is cut off. Tests: test/e2e/stablehlo_testdata.py, on
+ * the end, which is cut off. Places of known indices are known, and where these are all rows in order, nothing is
+ * gathered. Tests: test/ir/import/stablehlo, test/e2e/stablehlo_testdata.py, on
  * test/ir/import/stablehlo/Inputs/checked. */
 #include "ir/import/stablehlo/stablehlo.h"
 
-#include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
-/* The dimensions of an op in the words of both. */
 typedef struct windows {
   zb_shape operand, indices;
   int64_t offset[ZB_DIMS_MAX], collapsed[ZB_DIMS_MAX]; /* dimensions of the result or updates; of the operand */
@@ -126,142 +129,95 @@ static bool sort_windows(zb_import_node *n, windows *g) {
   return g->places.rank + g->rows.rank <= ZB_DIMS_MAX || zb_import_refuse(n, NULL, "it has too many dimensions");
 }
 
-static int tuple_dimension(const windows *g, int64_t d) { return (int)(d > g->vector ? d - 1 : d); }
+static bool read_all(zb_import_node *n, windows *g) {
+  return read_windows(n, g) && read_sizes(n, g) && check_windows(n, g) && sort_windows(n, g);
+}
 
 /* ---- Places ---- */
 
-/* The place of the element of known indices, or -1. */
-static int64_t known_place(const windows *g, const zb_known *indices, const int64_t *strides, const int64_t *at) {
-  int64_t tuple = 0, place = 0;
-  for (int d = 0; d < g->indices.rank; ++d)
-    if (d != g->vector) tuple += at[tuple_dimension(g, d)] * strides[d];
-  const int64_t step = g->vector < g->indices.rank ? strides[g->vector] : 0;
-  for (int i = 0; i < g->space.rank; ++i) {
-    const int64_t d = g->permutation[i], dim = g->operand.dims[d];
-    const int map = position(g->map, g->map_count, d), batch = position(g->batch, g->batch_count, d);
-    int64_t index = map >= 0 ? zb_known_integer(indices, tuple + map * step) : 0;
-    if (batch >= 0) index = at[tuple_dimension(g, g->index_batch[batch])];
-    if (!g->is_scatter && index < 0) index = 0;
-    if (!g->is_scatter && index > dim - g->sizes[d]) index = dim - g->sizes[d];
-    if (index < 0 || index >= dim) return -1;
-    if (g->window_dimension[d] >= 0) index += at[g->window_dimension[d]];
-    if (index >= dim) return -1;
-    place = place * dim + index;
-  }
-  return place;
-}
+static int tuple_dimension(const windows *g, int64_t d) { return (int)(d > g->vector ? d - 1 : d); }
 
-/* Of every element; out of range: *missing is set, and `behind` stands there. */
-static zb_known *known_places(zb_import_node *n, const windows *g, const zb_known *indices, int64_t behind,
-                              bool *missing) {
-  int64_t strides[ZB_DIMS_MAX], at[ZB_DIMS_MAX] = {0};
-  zb_known *out = zb_known_new(n->im, &g->places);
-  zb_strides(&g->indices, strides);
-  for (int64_t t = 0; out && t < out->elements; ++t) {
-    int64_t left = t;
-    for (int d = g->places.rank - 1; d >= 0; left /= g->places.dims[d--])
-      at[d] = left % g->places.dims[d];
-    const int64_t place = known_place(g, indices, strides, at);
-    *missing |= place < 0;
-    zb_known_set_integer(out, t, place < 0 ? behind : place);
-  }
-  return out;
-}
-
-/* Entry k of every tuple as i64, in the shape of the tuples and then ones. */
-static MlirValue component(zb_import_node *n, const windows *g, MlirValue indices, int k) {
+/* Entry k of every tuple, in the shape of the tuples and then ones. */
+static zb_operand component(zb_import_node *n, const windows *g, int k) {
   int64_t permutation[ZB_DIMS_MAX];
   int count = 0;
   zb_shape line = g->places;
+  zb_operand indices = zb_operand_in(n, 1);
   for (int d = g->tuples.rank; d < line.rank; ++d)
     line.dims[d] = 1;
   if (g->vector < g->indices.rank) {
-    indices = zb_stablehlo_cut(n, indices, (int)g->vector, k, 1, 1);
+    indices = zb_operand_part(n, indices, (int)g->vector, k, 1);
     for (int d = 0; d < g->indices.rank; ++d)
       if (d != g->vector) permutation[count++] = d;
     permutation[count++] = g->vector;
-    indices = zb_import_transposed(n->b, indices, permutation);
+    indices = zb_operand_transpose(n, indices, permutation);
   }
-  return zb_build_cast(n->b, zb_import_reshaped(n->b, indices, line.dims, line.rank), ZB_I64);
+  return zb_operand_reshape(n, indices, &line);
 }
 
-static MlirValue line_along(zb_import_node *n, const windows *g, int dimension) {
+static zb_operand line_along(zb_import_node *n, const windows *g, int dimension) {
   zb_shape line = g->places;
   for (int d = 0; d < line.rank; ++d)
     if (d != dimension) line.dims[d] = 1;
-  return zb_build_iota(n->b, &line, dimension, 0, 1);
+  return zb_operand_reshape(n, zb_meaning_range(n, line.dims[dimension], 0, 1), &line);
 }
 
-/* The index of one dimension of the operand, and (of a scatter) whether it is in range, joined to *valid. */
-static MlirValue computed_index(zb_import_node *n, const windows *g, MlirValue indices, int64_t d, MlirValue *valid) {
-  zb_builder *b = n->b;
+static zb_operand joined(zb_import_node *n, zb_operand valid, zb_operand also) {
+  return valid ? zb_operand_apply2(n, "and", valid, also) : also;
+}
+
+/* The index of one dimension of the operand. Of a scatter it is in i64, since a large one plus its place in the window
+ * must not wrap around; whether it is in range is joined to *valid. */
+static zb_operand index_of(zb_import_node *n, const windows *g, int64_t d, zb_operand *valid) {
   const int map = position(g->map, g->map_count, d), batch = position(g->batch, g->batch_count, d);
-  const int64_t dim = g->operand.dims[d];
-  MlirValue zero = zb_stablehlo_scalar(n, ZB_I64, 0), index = zero;
-  if (batch >= 0) index = line_along(n, g, tuple_dimension(g, g->index_batch[batch]));
-  if (map >= 0) index = component(n, g, indices, map);
+  const double dim = (double)g->operand.dims[d];
+  zb_operand index = map >= 0     ? component(n, g, map)
+                     : batch >= 0 ? line_along(n, g, tuple_dimension(g, g->index_batch[batch]))
+                                  : zb_operand_scalar(n, ZB_I64, 0);
+  if (g->space.rank > 1 || g->is_scatter || g->window_dimension[d] >= 0) index = zb_operand_cast(n, index, ZB_I64);
+  zb_operand zero = zb_operand_number(n, index, 0), end = zb_operand_number(n, index, dim);
   if (map >= 0 && !g->is_scatter) {
-    index = zb_build2(b, "max", index, zero);
-    index = zb_build2(b, "min", index, zb_stablehlo_scalar(n, ZB_I64, dim - g->sizes[d]));
+    index = zb_operand_apply2(n, "max", index, zero);
+    index = zb_operand_apply2(n, "min", index, zb_operand_number(n, index, dim - (double)g->sizes[d]));
   }
-  if (g->is_scatter) { /* a large index plus its place in the window must not wrap around */
-    MlirValue good = zb_build2(b, "and", zb_build2(b, "greater_equal", index, zero),
-                               zb_build2(b, "less", index, zb_stablehlo_scalar(n, ZB_I64, dim)));
-    *valid = valid->ptr ? zb_build2(b, "and", *valid, good) : good;
+  if (g->is_scatter) {
+    *valid = joined(n, *valid, zb_operand_apply2(n, "greater_equal", index, zero));
+    *valid = joined(n, *valid, zb_operand_apply2(n, "less", index, end));
   }
   if (g->window_dimension[d] < 0) return index;
-  index = zb_build2(b, "add", index, line_along(n, g, g->window_dimension[d]));
-  if (g->is_scatter)
-    *valid = zb_build2(b, "and", *valid, zb_build2(b, "less", index, zb_stablehlo_scalar(n, ZB_I64, dim)));
+  index = zb_operand_apply2(n, "add", index, line_along(n, g, g->window_dimension[d]));
+  if (g->is_scatter) *valid = joined(n, *valid, zb_operand_apply2(n, "less", index, end));
   return index;
 }
 
-static MlirValue computed_places(zb_import_node *n, const windows *g, int64_t behind) {
-  zb_builder *b = n->b;
-  MlirValue indices = zb_import_ir(n, 1), place = zb_stablehlo_scalar(n, ZB_I64, 0), valid = {NULL};
-  if (!indices.ptr) return indices;
+/* The row of every element; `behind` stands where it is out of range. */
+static zb_operand places_of(zb_import_node *n, const windows *g, int64_t behind) {
+  zb_operand place = NULL, valid = NULL;
   for (int i = 0; i < g->space.rank; ++i) {
-    const int64_t d = g->permutation[i];
-    MlirValue index = computed_index(n, g, indices, d, &valid);
-    place = zb_build2(b, "mul", place, zb_stablehlo_scalar(n, ZB_I64, g->operand.dims[d]));
-    place = zb_build2(b, "add", place, index);
+    zb_operand index = index_of(n, g, g->permutation[i], &valid);
+    if (place) place = zb_meaning_line(n, place, (double)g->space.dims[i], 0);
+    place = place ? zb_operand_apply2(n, "add", place, index) : index;
   }
-  if (valid.ptr)
-    place = zb_build(b, "where", (MlirValue[]){valid, place, zb_stablehlo_scalar(n, ZB_I64, behind)}, 3, NULL, 0);
-  return b->failed ? (MlirValue){NULL} : zb_import_expanded(b, place, &g->places);
-}
-
-/* Places as a list, of which `missing` says whether some are behind the end. */
-static MlirValue places_of(zb_import_node *n, const windows *g, int64_t behind, bool *missing) {
-  const zb_known *indices = zb_import_known(n, 1);
-  const int64_t count = zb_shape_elements(&g->places);
-  *missing = false;
-  MlirValue places;
-  if (indices) {
-    const zb_known *known = known_places(n, g, indices, behind, missing);
-    places = known ? zb_import_literal_ir(n->im, known, "places") : (MlirValue){NULL};
-  } else {
-    *missing = g->is_scatter;
-    places = computed_places(n, g, behind);
-  }
-  return places.ptr ? zb_import_reshaped(n->b, places, &count, 1) : places;
-}
-
-static zb_result read_all(zb_import_node *n, windows *g) {
-  return read_windows(n, g) && read_sizes(n, g) && check_windows(n, g) && sort_windows(n, g) ? ZB_OK : ZB_FAIL;
+  if (!place) place = zb_operand_scalar(n, ZB_I64, 0);
+  if (valid) place = zb_operand_where(n, valid, place, zb_operand_scalar(n, ZB_I64, (double)behind));
+  place = zb_operand_expand(n, place, &g->places);
+  if (place && place->known) place->name = "places";
+  return place;
 }
 
 /* The operand as [space, rows]. */
-static MlirValue as_rows(zb_import_node *n, const windows *g, MlirValue x, int64_t *dims) {
-  dims[0] = zb_shape_elements(&g->space);
+static zb_operand as_rows(zb_import_node *n, const windows *g) {
+  zb_shape shape = {.rank = 1, .dims = {zb_shape_elements(&g->space)}};
   for (int i = 0; i < g->rows.rank; ++i)
-    dims[1 + i] = g->rows.dims[i];
-  return zb_import_reshaped(n->b, zb_import_transposed(n->b, x, g->permutation), dims, 1 + g->rows.rank);
+    shape.dims[shape.rank++] = g->rows.dims[i];
+  return zb_operand_reshape(n, zb_operand_transpose(n, zb_operand_in(n, 0), g->permutation), &shape);
 }
 
 /* Where a dimension of the result (or of the updates) is among places and rows: a permutation from one to the other;
  * dims: those of the result, in the order of places and rows with the ones that windows have there. */
-static bool place_dimensions(const windows *g, int64_t *dims, int64_t *permutation, int *rank) {
+static bool place_dimensions(const windows *g, zb_shape *out, int64_t *permutation) {
+  int64_t *dims = out->dims;
+  int *const rank = &out->rank;
   int64_t window[ZB_DIMS_MAX];
   int tuple = 0, next = 0, kept = 0;
   *rank = 0;
@@ -288,32 +244,18 @@ static bool place_dimensions(const windows *g, int64_t *dims, int64_t *permutati
   return true;
 }
 
-zb_result zb_stablehlo_gather_any(zb_import_node *n) {
+zb_result zb_stablehlo_gather(zb_import_node *n) {
   windows g = {.is_scatter = false};
-  int64_t dims[ZB_DIMS_MAX], placed[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX];
-  int rank;
-  bool missing;
+  zb_shape placed;
+  int64_t permutation[ZB_DIMS_MAX];
   if (!read_all(n, &g)) return ZB_FAIL;
-  /* A collapsed dimension of one element is a row of one: it is whole. */
-  if (!place_dimensions(&g, placed, permutation, &rank))
+  if (!place_dimensions(&g, &placed, permutation))
     return zb_import_refuse(n, NULL, "offset_dims does not fit the indices");
-  MlirValue x = as_rows(n, &g, zb_import_ir(n, 0), dims);
-  MlirValue places = places_of(n, &g, 0, &missing);
-  if (n->im->failed || n->b->failed) return ZB_FAIL;
-  zb_attr axis = zb_int("axis", 0);
-  x = zb_build(n->b, "gather", (MlirValue[]){x, places}, 2, &axis, 1);
-  x = zb_import_reshaped(n->b, x, placed, rank);
-  return zb_import_give(n, 0, zb_import_transposed(n->b, x, permutation));
+  zb_operand rows = zb_meaning_gather_rows(n, as_rows(n, &g), places_of(n, &g, 0));
+  return zb_operand_give(n, 0, zb_operand_transpose(n, zb_operand_reshape(n, rows, &placed), permutation));
 }
 
-/* x [rows, ...] with one row more. */
-static MlirValue with_row(zb_import_node *n, MlirValue x) {
-  zb_shape row;
-  if (!zb_import_ir_shape(n, x, &row)) return (MlirValue){NULL};
-  row.dims[0] = 1;
-  MlirValue zeros = zb_build_expand(n->b, zb_build_scalar(n->b, row.dtype, 0), &row);
-  return n->b->failed ? (MlirValue){NULL} : zb_build_concat(n->b, (MlirValue[]){x, zeros}, 2, 0);
-}
+/* ---- Scatter ---- */
 
 /* What the region does with what is there and the update, as zb.scatter has it; NULL: something else. */
 static const char *reduction_of(const zb_import_node *n) {
@@ -339,64 +281,67 @@ static const char *reduction_of(const zb_import_node *n) {
 }
 
 /* Of updates to one place the last one stays, and it alone gets a gradient. */
-static MlirValue without_lost(zb_import_node *n, MlirValue news, MlirValue places, int64_t rows) {
-  zb_builder *b = n->b;
-  zb_shape shape, line;
+static zb_operand without_lost(zb_import_node *n, zb_operand news, zb_operand places, int64_t rows) {
+  zb_shape shape;
   MlirAttribute unique = zb_stablehlo_attribute(zb_stablehlo_source(n), "unique_indices");
   if (unique.ptr && mlirAttributeIsABool(unique) && mlirBoolAttrGetValue(unique)) return news;
-  if (!n->inputs[2]->reached || !zb_import_ir_shape(n, news, &shape) || !zb_stablehlo_is_float(shape.dtype))
-    return news;
-  line = (zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {rows}};
-  MlirValue owners = zb_build_expand(b, zb_stablehlo_scalar(n, ZB_I64, 0), &line);
-  line.dims[0] = shape.dims[0];
-  MlirValue numbers = zb_build_iota(b, &line, 0, 0, 1);
-  const zb_attr axis = zb_int("axis", 0);
-  owners = zb_stablehlo_scattered(n, owners, places, numbers, "none");
-  if (b->failed) return news;
-  MlirValue stays = zb_build2(b, "equal", zb_build(b, "gather", (MlirValue[]){owners, places}, 2, &axis, 1), numbers);
+  if (!n->inputs[2]->reached || !zb_operand_shape(n, news, &shape) || !zb_stablehlo_is_float(shape.dtype)) return news;
+  zb_operand owners = zb_operand_expand(n, zb_operand_scalar(n, ZB_I64, 0), &(zb_shape){.rank = 1, .dims = {rows}});
+  zb_operand numbers = zb_meaning_range(n, shape.dims[0], 0, 1);
+  owners = zb_meaning_scatter(n, owners, places, numbers, "none");
+  zb_operand stays = zb_operand_apply2(n, "equal", zb_operand_gather(n, owners, places, 0, ZB_FROM_BOTH_ENDS), numbers);
   for (int d = 1; d < shape.rank; ++d)
     shape.dims[d] = 1;
-  stays = zb_import_reshaped(b, stays, shape.dims, shape.rank);
-  return zb_build(b, "where", (MlirValue[]){stays, news, zb_build1(b, "detach", news)}, 3, NULL, 0);
+  return zb_operand_where(n, zb_operand_reshape(n, stays, &shape), news, zb_operand_apply1(n, "detach", news));
+}
+
+/* Whether a place is, or may be, behind the end. */
+static bool any_behind(zb_operand places, int64_t behind) {
+  bool any = places && !places->known;
+  for (int64_t i = 0; places && places->known && i < places->known->elements && !any; ++i)
+    any = zb_known_integer(places->known, i) == behind;
+  return any;
+}
+
+/* For the order of its numbers, as signed ones. */
+static zb_operand ordered(zb_import_node *n, zb_operand x, zb_stablehlo_integer type) {
+  if (!x || !zb_stablehlo_is_wide_unsigned(type)) return x;
+  return zb_operand_computed(n, zb_stablehlo_ordered(n, zb_import_value_ir(n->im, x), type));
 }
 
 zb_result zb_stablehlo_scatter(zb_import_node *n) {
   const char *reduction = reduction_of(n);
   windows g = {.is_scatter = true};
-  int64_t dims[ZB_DIMS_MAX], placed[ZB_DIMS_MAX], permutation[ZB_DIMS_MAX], inverse[ZB_DIMS_MAX];
-  zb_shape updates, operand;
-  int rank;
-  bool missing;
+  zb_shape updates, placed, rows, whole = {.rank = 0};
+  int64_t permutation[ZB_DIMS_MAX], inverse[ZB_DIMS_MAX];
   if (!reduction)
     return zb_import_refuse(n, "one of add, multiply, maximum, minimum, or the update itself",
                             "its region is not one op of its two arguments");
   if (!read_all(n, &g) || !zb_import_shape(n, 2, &updates)) return ZB_FAIL;
-  if (!place_dimensions(&g, placed, permutation, &rank) || rank != updates.rank)
-    return zb_import_refuse(n, NULL, "the updates do not fit the indices");
-  for (int d = 0; d < rank; ++d) {
+  bool fits = place_dimensions(&g, &placed, permutation) && placed.rank == updates.rank;
+  for (int d = 0; fits && d < placed.rank; ++d) {
     inverse[permutation[d]] = d;
-    if (updates.dims[d] != placed[permutation[d]])
-      return zb_import_refuse(n, NULL, "the updates do not fit the indices");
+    fits = updates.dims[d] == placed.dims[permutation[d]];
   }
-  MlirValue x = as_rows(n, &g, zb_import_ir(n, 0), dims);
-  MlirValue places = places_of(n, &g, dims[0], &missing);
-  MlirValue news = zb_import_transposed(n->b, zb_import_ir(n, 2), inverse);
-  if (n->im->failed || n->b->failed) return ZB_FAIL;
-  const int64_t before = dims[0];
-  dims[0] = zb_shape_elements(&g.places);
-  news = zb_import_reshaped(n->b, news, dims, 1 + g.rows.rank);
-  if (strcmp(reduction, "none") == 0) news = without_lost(n, news, places, before + missing);
-  const bool is_ordered = strcmp(reduction, "max") == 0 || strcmp(reduction, "min") == 0;
-  const zb_stablehlo_integer type = is_ordered ? zb_stablehlo_operand_integer(n, 0) : (zb_stablehlo_integer){0, false};
-  x = zb_stablehlo_ordered(n, missing ? with_row(n, x) : x, type);
-  MlirValue out = zb_stablehlo_scattered(n, x, places, zb_stablehlo_ordered(n, news, type), reduction);
-  out = zb_stablehlo_ordered(n, out, type);
-  if (missing) out = zb_stablehlo_cut(n, out, 0, 0, before, 1);
-  operand = (zb_shape){.rank = g.operand.rank};
+  if (!fits) return zb_import_refuse(n, NULL, "the updates do not fit the indices");
+  zb_operand x = as_rows(n, &g), news = zb_operand_transpose(n, zb_operand_in(n, 2), inverse);
+  if (!zb_operand_shape(n, x, &rows)) return ZB_FAIL;
+  const int64_t count = rows.dims[0];
+  const zb_shape list = {.rank = 1, .dims = {zb_shape_elements(&g.places)}};
+  zb_operand places = zb_operand_reshape(n, places_of(n, &g, count), &list);
+  if (places && places->known) places->name = "places";
+  rows.dims[0] = list.dims[0];
+  news = zb_operand_reshape(n, news, &rows);
+  const bool is_behind = any_behind(places, count), is_last = strcmp(reduction, "none") == 0;
+  if (is_last) news = without_lost(n, news, places, count + is_behind);
+  if (is_behind) x = zb_meaning_pad(n, x, 0, 0, 1, zb_operand_number(n, x, 0));
+  const bool by_order = strcmp(reduction, "max") == 0 || strcmp(reduction, "min") == 0;
+  const zb_stablehlo_integer type = by_order ? zb_stablehlo_operand_integer(n, 0) : (zb_stablehlo_integer){0, false};
+  x = zb_stablehlo_scattered(n, ordered(n, x, type), places, ordered(n, news, type), reduction);
+  x = zb_operand_part(n, ordered(n, x, type), 0, 0, count);
   for (int i = 0; i < g.operand.rank; ++i) {
-    operand.dims[i] = g.operand.dims[g.permutation[i]];
+    whole.dims[whole.rank++] = g.operand.dims[g.permutation[i]];
     inverse[g.permutation[i]] = i;
   }
-  out = zb_import_reshaped(n->b, out, operand.dims, operand.rank);
-  return n->b->failed ? ZB_FAIL : zb_import_give(n, 0, zb_import_transposed(n->b, out, inverse));
+  return zb_operand_give(n, 0, zb_operand_transpose(n, zb_operand_reshape(n, x, &whole), inverse));
 }
