@@ -42,6 +42,10 @@ zb_operand zb_operand_in(zb_import_node *n, int input) {
   return failed(n);
 }
 
+zb_operand zb_operand_optional(const zb_import_node *n, int input) {
+  return zb_import_has(n, input) ? n->inputs[input] : NULL;
+}
+
 /* The constant that an operand is; NULL: it is computed. */
 static zb_known *known_of(zb_import_node *n, zb_operand x) {
   zb_known *known = NULL;

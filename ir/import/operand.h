@@ -7,7 +7,8 @@
 #include "ir/import/fold.h"
 
 typedef zb_import_value *zb_operand;
-zb_operand zb_operand_in(zb_import_node *n, int input); /* NULL, reported, where it is absent */
+zb_operand zb_operand_in(zb_import_node *n, int input);             /* NULL, reported, where it is absent */
+zb_operand zb_operand_optional(const zb_import_node *n, int input); /* NULL where it is absent */
 bool zb_operand_shape(zb_import_node *n, zb_operand x, zb_shape *out);
 zb_operand zb_operand_computed(zb_import_node *n, MlirValue value);
 zb_operand zb_operand_known(zb_import_node *n, zb_known *known);

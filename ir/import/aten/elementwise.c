@@ -46,7 +46,7 @@ zb_result zb_aten_unary(zb_import_node *n) {
   if (strcmp(op, "elu") == 0 && (zb_aten_real(n, "scale", 1) != 1 || zb_aten_real(n, "input_scale", 1) != 1))
     return zb_aten_refuse_argument(n, "scale", NULL);
   const int count = unary_attributes(n, attrs);
-  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_operand_apply(n, op, &x, 1, attrs, count));
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_meaning_unary(n, op, x, attrs, count));
 }
 
 /* Numbers that do not depend on dimensions round as they are. */
@@ -56,16 +56,6 @@ zb_result zb_aten_rounding(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   const bool is_whole = in.dtype == ZB_I64 || in.dtype == ZB_I32 || in.dtype == ZB_I1;
   return zb_operand_give(n, 0, is_whole ? x : zb_operand_apply1(n, n->op->argument, x));
-}
-
-/* The formulas of several ops, of one operand. */
-zb_result zb_aten_formula(zb_import_node *n) {
-  zb_shape out;
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!is(n, "is_finite")) x = zb_operand_cast(n, x, out.dtype);
-  if (is(n, "exp2")) return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", zb_operand_scalar(n, out.dtype, 2), x));
-  return zb_operand_give(n, 0, zb_meaning_formula(n, n->op->argument, x));
 }
 
 zb_result zb_aten_softplus(zb_import_node *n) {
@@ -233,7 +223,7 @@ zb_result zb_aten_divide(zb_import_node *n) {
     both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
   if (!is_whole && is_floor) return zb_operand_give(n, 0, zb_meaning_floored_quotient(n, both[0], both[1]));
   zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
-  if (!is_whole && is_trunc) quotient = zb_meaning_formula(n, "trunc", quotient);
+  if (!is_whole && is_trunc) quotient = zb_meaning_unary(n, "trunc", quotient, NULL, 0);
   return zb_operand_give(n, 0, quotient);
 }
 
@@ -347,7 +337,7 @@ zb_result zb_aten_variance(zb_import_node *n) {
   if (!(freedom > 0)) return zb_import_refuse(n, NULL, "%g elements are too few", elements);
   if (freedom == elements && keeps && !is_root) {
     zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
-    variance = zb_meaning_formula(n, "square", zb_operand_apply2(n, "sub", x, mean));
+    variance = zb_meaning_unary(n, "square", zb_operand_apply2(n, "sub", x, mean), NULL, 0);
     variance = zb_operand_reduce(n, "reduce_mean", variance, axes, count, true);
   } else {
     variance = zb_meaning_variance(n, x, is_root, freedom, axes, count, keeps);

@@ -384,14 +384,7 @@ zb_result zb_aten_range(zb_import_node *n) {
   if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
   if (out.rank != 1) return zb_import_refuse(n, NULL, "a range has one dimension");
   const double start = zb_aten_real(n, "start", 0), step = zb_aten_real(n, "step", 1);
-  zb_known *known = zb_known_new(n->im, &out);
-  for (int64_t i = 0; known && i < known->elements; ++i) {
-    if (zb_known_is_float(known))
-      zb_known_set_real(known, i, start + (double)i * step);
-    else /* of whole numbers, also where they are written as floats */
-      zb_known_set_integer(known, i, (int64_t)fmax(fmin(start + (double)i * step, 9e18), -9e18));
-  }
-  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_operand_known(n, known));
+  return n->im->failed ? ZB_FAIL : zb_operand_give(n, 0, zb_meaning_progression(n, &out, start, step));
 }
 
 /* Of one number: fill_value, s, or what the row says. */
@@ -409,10 +402,5 @@ zb_result zb_aten_fill(zb_import_node *n) {
 
 zb_result zb_aten_eye(zb_import_node *n) {
   zb_shape out;
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  if (out.rank != 2) return zb_import_refuse(n, NULL, "it has %d dimensions, expected 2", out.rank);
-  zb_known *known = zb_known_new(n->im, &out);
-  for (int64_t i = 0; known && i < out.dims[0] && i < out.dims[1]; ++i)
-    zb_known_set_real(known, i * out.dims[1] + i, 1);
-  return zb_operand_give(n, 0, zb_operand_known(n, known));
+  return zb_aten_result_shape(n, 0, &out) ? zb_operand_give(n, 0, zb_meaning_eye(n, &out, 0)) : ZB_FAIL;
 }

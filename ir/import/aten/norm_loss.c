@@ -7,10 +7,6 @@
 
 /* ---- Normalization over the last dimensions ---- */
 
-static zb_operand optional(const zb_import_node *n, int input) {
-  return zb_import_has(n, input) ? n->inputs[input] : NULL;
-}
-
 /* layer_norm and rms_norm; native_layer_norm gives mean and 1 / deviation as well. */
 zb_result zb_aten_norm(zb_import_node *n) {
   zb_shape in;
@@ -22,7 +18,9 @@ zb_result zb_aten_norm(zb_import_node *n) {
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (!zb_aten_ints(n, "normalized_shape", dims, ZB_DIMS_MAX, &count) || count < 1 || count > in.rank)
     return zb_import_refuse(n, NULL, "normalized_shape is not of its tensor");
-  if (!zb_meaning_layer_norm(n, op, x, optional(n, 1), optional(n, 2), in.rank - count, epsilon, out)) return ZB_FAIL;
+  if (!zb_meaning_layer_norm(n, op, x, zb_operand_optional(n, 1), zb_operand_optional(n, 2), in.rank - count, epsilon,
+                             out))
+    return ZB_FAIL;
   for (int i = 0; i < n->output_count; ++i)
     if (zb_import_wants(n, i) && !zb_operand_give(n, i, out[i])) return ZB_FAIL;
   return ZB_OK;
@@ -33,8 +31,8 @@ zb_result zb_aten_norm(zb_import_node *n) {
 zb_result zb_aten_group_norm(zb_import_node *n) {
   const double epsilon = zb_aten_real(n, "eps", 1e-5);
   return zb_operand_give(n, 0,
-                         zb_meaning_group_norm(n, zb_operand_in(n, 0), zb_aten_int(n, "group", 1), optional(n, 1),
-                                               optional(n, 2), false, epsilon));
+                         zb_meaning_group_norm(n, zb_operand_in(n, 0), zb_aten_int(n, "group", 1),
+                                               zb_operand_optional(n, 1), zb_operand_optional(n, 2), false, epsilon));
 }
 
 /* Whether a node is batch normalization by statistics of its input that keeps running ones. */
@@ -61,8 +59,8 @@ zb_result zb_aten_batch_norm(zb_import_node *n) {
   const double momentum = zb_aten_real(n, "momentum", 0.1);
   const double count = in.rank > 1 ? (double)zb_shape_elements(&in) / (double)in.dims[1] : 1;
   zb_batch_norm norm = {.x = zb_operand_in(n, 0),
-                        .scale = optional(n, 1),
-                        .bias = optional(n, 2),
+                        .scale = zb_operand_optional(n, 1),
+                        .bias = zb_operand_optional(n, 2),
                         .trains = trains,
                         .epsilon = zb_aten_real(n, "eps", 1e-5)};
   for (int i = MEAN; i <= VARIANCE && has_running; ++i)
@@ -100,7 +98,7 @@ zb_result zb_aten_loss(zb_import_node *n) {
                      .ignored = zb_aten_int(n, "ignore_index", -100)};
   if (!l.reduction || n->im->failed) return ZB_FAIL;
   if (zb_import_wants(n, 1)) return zb_import_refuse(n, NULL, "its second result is not supported");
-  l.scores = zb_operand_in(n, 0), l.targets = zb_operand_in(n, 1), l.weight = optional(n, 2);
+  l.scores = zb_operand_in(n, 0), l.targets = zb_operand_in(n, 1), l.weight = zb_operand_optional(n, 2);
   if (!zb_operand_shape(n, l.scores, &scores) || !zb_operand_shape(n, l.targets, &labels)) return ZB_FAIL;
   if (scores.rank < 1) return zb_import_refuse(n, NULL, "the scores have no classes");
   const bool soft = labels.dtype != ZB_I64 && labels.dtype != ZB_I32;

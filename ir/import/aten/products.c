@@ -53,20 +53,13 @@ zb_result zb_aten_dropout(zb_import_node *n) {
 
 /* ---- Attention ---- */
 
-/* Key or value heads, each repeated for its group of query heads: [b, kv, t, d] -> [b, kv * groups, t, d]. */
+/* Key or value heads, each for its group of query heads: [b, kv, t, d] -> [b, kv * groups, t, d]. */
 static zb_operand repeated(zb_import_node *n, zb_operand x, int64_t heads) {
-  zb_shape shape, narrow, wide;
+  zb_shape shape;
   if (!zb_operand_shape(n, x, &shape)) return NULL;
   if (shape.rank != 4 || shape.dims[1] < 1 || heads % shape.dims[1])
     return zb_import_refuse(n, NULL, "the heads of keys do not divide those of queries"), NULL;
-  const int64_t groups = heads / shape.dims[1];
-  if (groups == 1) return x;
-  narrow = (zb_shape){
-      .dtype = shape.dtype, .rank = 5, .dims = {shape.dims[0], shape.dims[1], 1, shape.dims[2], shape.dims[3]}};
-  wide = narrow;
-  wide.dims[2] = groups;
-  shape.dims[1] = heads;
-  return zb_operand_reshape(n, zb_operand_expand(n, zb_operand_reshape(n, x, &narrow), &wide), &shape);
+  return zb_meaning_repeat_each(n, x, 1, heads / shape.dims[1]);
 }
 
 /* -infinity above the diagonal, 0 on it and below. */

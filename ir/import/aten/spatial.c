@@ -5,10 +5,6 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>
 
-static zb_operand optional(const zb_import_node *n, int input) {
-  return zb_import_has(n, input) ? n->inputs[input] : NULL;
-}
-
 /* The result, and places of maxima where they are read. */
 static zb_result give_maxima(zb_import_node *n, const zb_spatial *s) {
   zb_operand places;
@@ -50,7 +46,8 @@ zb_result zb_aten_convolution(zb_import_node *n) {
   if (is_transposed ? !zb_spatial_fit(n, &s, x.dims + 2) : !zb_spatial_count(n, &s, false)) return ZB_FAIL;
   zb_operand (*const convolve)(zb_import_node *, zb_operand, zb_operand, zb_operand, const zb_spatial *, int64_t) =
       is_transposed ? zb_spatial_conv_transpose : zb_spatial_conv;
-  return zb_operand_give(n, 0, convolve(n, zb_operand_in(n, 0), zb_operand_in(n, 1), optional(n, 2), &s, groups));
+  return zb_operand_give(n, 0,
+                         convolve(n, zb_operand_in(n, 0), zb_operand_in(n, 1), zb_operand_optional(n, 2), &s, groups));
 }
 
 /* Kernel, which strides are as large as unless they are given, and how many windows there are. */

@@ -10,30 +10,50 @@ zb_operand zb_meaning_line(zb_import_node *n, zb_operand x, double factor, doubl
   return shift != 0 ? zb_operand_apply2(n, "add", x, zb_operand_number(n, x, shift)) : x;
 }
 
-/* Rows of one op behind another, and of logarithms with what they are divided by. */
-zb_operand zb_meaning_formula(zb_import_node *n, const char *name, zb_operand x) {
-  static const struct {
-    const char *name, *ops[3];
-    double divisor;
-  } rows[] = {{"log_sigmoid", {"neg", "softplus", "neg"}, 0},
-              {"log2", {"log"}, 0.693147180559945309417},
-              {"log10", {"log"}, 2.302585092994045684018}};
-  if (strcmp(name, "is_finite") == 0) {
-    zb_operand is_nan = zb_operand_apply1(n, "is_nan", x);
-    return zb_operand_apply1(n, "not", zb_operand_apply2(n, "or", zb_operand_apply1(n, "is_inf", x), is_nan));
-  }
-  if (strcmp(name, "square") == 0) return zb_operand_apply2(n, "mul", x, x);
-  if (strcmp(name, "trunc") == 0)
-    return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x),
-                             zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x)));
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    if (strcmp(rows[i].name, name) != 0) continue;
-    for (int k = 0; k < 3 && rows[i].ops[k]; ++k)
-      x = zb_operand_apply1(n, rows[i].ops[k], x);
-    return rows[i].divisor != 0 ? zb_operand_apply2(n, "div", x, zb_operand_number(n, x, rows[i].divisor)) : x;
-  }
-  return NULL;
+/* ---- Formulas of one variable ---- */
+
+static zb_operand exp2_of(zb_import_node *n, zb_operand x) {
+  return zb_operand_apply2(n, "pow", zb_operand_number(n, x, 2), x);
 }
+
+static zb_operand is_finite(zb_import_node *n, zb_operand x) {
+  zb_operand is_nan = zb_operand_apply1(n, "is_nan", x);
+  return zb_operand_apply1(n, "not", zb_operand_apply2(n, "or", zb_operand_apply1(n, "is_inf", x), is_nan));
+}
+
+static zb_operand log_by(zb_import_node *n, zb_operand x, double divisor) {
+  return zb_operand_apply2(n, "div", zb_operand_apply1(n, "log", x), zb_operand_number(n, x, divisor));
+}
+
+static zb_operand log2_of(zb_import_node *n, zb_operand x) { return log_by(n, x, 0.693147180559945309417); }
+static zb_operand log10_of(zb_import_node *n, zb_operand x) { return log_by(n, x, 2.302585092994045684018); }
+
+static zb_operand log_sigmoid(zb_import_node *n, zb_operand x) {
+  return zb_operand_apply1(n, "neg", zb_operand_apply1(n, "softplus", zb_operand_apply1(n, "neg", x)));
+}
+
+static zb_operand square(zb_import_node *n, zb_operand x) { return zb_operand_apply2(n, "mul", x, x); }
+
+static zb_operand trunc_of(zb_import_node *n, zb_operand x) {
+  zb_operand whole = zb_operand_apply1(n, "floor", zb_operand_apply1(n, "abs", x));
+  return zb_operand_apply2(n, "mul", zb_operand_apply1(n, "sign", x), whole);
+}
+
+static const struct {
+  const char *name;
+  zb_operand (*of)(zb_import_node *n, zb_operand x);
+} formulas[] = {
+    {"exp2", exp2_of},  {"is_finite", is_finite}, {"log10", log10_of}, {"log2", log2_of}, {"log_sigmoid", log_sigmoid},
+    {"square", square}, {"trunc", trunc_of},
+};
+
+zb_operand zb_meaning_unary(zb_import_node *n, const char *name, zb_operand x, const zb_attr *attrs, int attr_count) {
+  for (size_t i = 0; i < sizeof formulas / sizeof *formulas; ++i)
+    if (strcmp(formulas[i].name, name) == 0) return x ? formulas[i].of(n, x) : NULL;
+  return zb_operand_apply(n, name, &x, 1, attrs, attr_count);
+}
+
+/* ---- Others ---- */
 
 zb_operand zb_meaning_sign(zb_import_node *n, zb_operand x) {
   return zb_operand_where(n, zb_operand_apply1(n, "is_nan", x), zb_operand_scalar(n, ZB_F32, 0),
@@ -105,8 +125,7 @@ zb_operand zb_meaning_rest(zb_import_node *n, zb_operand x, zb_operand y, bool i
   zb_operand rest = zb_operand_apply(n, "mod", (zb_operand[]){x, y}, 2, &attr, 1), quotient;
   if (!rest || !zb_operand_shape(n, rest, &shape)) return NULL;
   if (rest->known || shape.dtype == ZB_I64 || shape.dtype == ZB_I32) return rest;
-  quotient = is_truncated ? zb_meaning_formula(n, "trunc", zb_operand_apply2(n, "div", x, y))
-                          : zb_meaning_floored_quotient(n, x, y);
+  quotient = is_truncated ? trunc_of(n, zb_operand_apply2(n, "div", x, y)) : zb_meaning_floored_quotient(n, x, y);
   rest = zb_operand_with_slope(n, zb_operand_apply1(n, "detach", rest), x, zb_operand_scalar(n, shape.dtype, 1));
   return zb_operand_with_slope(n, rest, y, zb_operand_apply1(n, "neg", quotient));
 }

@@ -9,9 +9,9 @@
 #include "ir/import/operand.h"
 
 /* ---- elementwise.c ---- */
-/* square, log2, log10, log_sigmoid, trunc, is_finite: what functions of one variable are that are no ops; NULL:
- * another. */
-zb_operand zb_meaning_formula(zb_import_node *n, const char *name, zb_operand x);
+/* What functions of one variable are: an op of zb, or a formula (exp2, is_finite, log10, log2, log_sigmoid, square,
+ * trunc). A new one is a function and its row in elementwise.c, and a row in the table of each format. */
+zb_operand zb_meaning_unary(zb_import_node *n, const char *name, zb_operand x, const zb_attr *attrs, int attr_count);
 /* x * factor + shift. */
 zb_operand zb_meaning_line(zb_import_node *n, zb_operand x, double factor, double shift);
 /* Of f32. The sign of what is no number is 0. x to the power y. */
@@ -132,6 +132,8 @@ bool zb_meaning_split(zb_import_node *n, zb_operand x, int axis, const int64_t *
 zb_operand zb_meaning_stack(zb_import_node *n, const zb_operand *parts, int count, int64_t axis);
 /* So often along each dimension; the last one stands for the last dimension. */
 zb_operand zb_meaning_tile(zb_import_node *n, zb_operand x, const int64_t *repeats, int count);
+/* Each element of a dimension so often. */
+zb_operand zb_meaning_repeat_each(zb_import_node *n, zb_operand x, int axis, int64_t times);
 zb_operand zb_meaning_flip(zb_import_node *n, zb_operand x, const int64_t *axes, int count);
 /* Elements move by `shift` places, those from the end to the begin. */
 zb_operand zb_meaning_roll(zb_import_node *n, zb_operand x, int64_t shift, int axis);
@@ -147,6 +149,11 @@ zb_operand zb_meaning_depth_to_space(zb_import_node *n, zb_operand x, int64_t r,
 /* ---- select.c: by indices, which may count from the end ---- */
 /* The constant first, first + step, ..., of i64. */
 zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int64_t step);
+/* Constants of any type: start, start + step, ...; a one in each row, k places behind the diagonal. */
+zb_operand zb_meaning_progression(zb_import_node *n, const zb_shape *shape, double start, double step);
+zb_operand zb_meaning_eye(zb_import_node *n, const zb_shape *shape, int64_t k);
+/* 0, step, 2 step, ... along one dimension of a shape, the others of size 1. */
+zb_operand zb_meaning_along(zb_import_node *n, const zb_shape *shape, int dimension, int64_t step);
 /* Elements at these places of a dimension. */
 zb_operand zb_meaning_take(zb_import_node *n, zb_operand x, const int64_t *places, int64_t count, int axis);
 /* The same indices as i64, counted from the begin, once: an op that does arithmetic with indices takes these. */

@@ -3,6 +3,7 @@
 #include "ir/import/meaning/meaning.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int64_t step) {
@@ -10,6 +11,33 @@ zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int
   for (int64_t i = 0; known && i < known->elements; ++i)
     zb_known_set_integer(known, i, first + i * step);
   return zb_operand_named(n, known, "places");
+}
+
+zb_operand zb_meaning_progression(zb_import_node *n, const zb_shape *shape, double start, double step) {
+  zb_known *known = zb_known_new(n->im, shape);
+  for (int64_t i = 0; known && i < known->elements; ++i) {
+    const double value = start + (double)i * step;
+    if (zb_known_is_float(known))
+      zb_known_set_real(known, i, value);
+    else /* whole numbers, also where they are written as floats */
+      zb_known_set_integer(known, i, (int64_t)fmax(fmin(value, 9e18), -9e18));
+  }
+  return zb_operand_known(n, known);
+}
+
+zb_operand zb_meaning_eye(zb_import_node *n, const zb_shape *shape, int64_t k) {
+  if (shape->rank != 2) return zb_import_refuse(n, NULL, "it has %d dimensions, expected 2", shape->rank), NULL;
+  zb_known *known = zb_known_new(n->im, shape);
+  for (int64_t i = 0; known && i < shape->dims[0]; ++i)
+    if (i + k >= 0 && i + k < shape->dims[1]) zb_known_set_real(known, i * shape->dims[1] + i + k, 1);
+  return zb_operand_known(n, known);
+}
+
+zb_operand zb_meaning_along(zb_import_node *n, const zb_shape *shape, int dimension, int64_t step) {
+  zb_shape line = {.rank = shape->rank};
+  for (int i = 0; i < shape->rank; ++i)
+    line.dims[i] = i == dimension ? shape->dims[i] : 1;
+  return zb_operand_reshape(n, zb_meaning_range(n, shape->dims[dimension], 0, step), &line);
 }
 
 zb_operand zb_meaning_take(zb_import_node *n, zb_operand x, const int64_t *places, int64_t count, int axis) {
@@ -236,6 +264,18 @@ zb_operand zb_meaning_tile(zb_import_node *n, zb_operand x, const int64_t *repea
   if (zb_shape_bytes(&out) < 0) return zb_import_refuse(n, NULL, "the result is too large"), NULL;
   if (zb_shape_elements(&out) == 0) return zb_operand_known(n, zb_known_new(n->im, &out));
   return zb_operand_reshape(n, zb_operand_expand(n, zb_operand_reshape(n, x, &split), &wide), &out);
+}
+
+zb_operand zb_meaning_repeat_each(zb_import_node *n, zb_operand x, int axis, int64_t times) {
+  zb_shape in, wide;
+  const int64_t behind = axis + 1;
+  if (times == 1) return x;
+  if (!zb_operand_shape(n, x, &in) || !zb_operand_shape(n, x = zb_meaning_unsqueeze(n, x, &behind, 1), &wide))
+    return NULL;
+  wide.dims[behind] = times;
+  if (times < 1 || __builtin_mul_overflow(in.dims[axis], times, &in.dims[axis]) || zb_shape_bytes(&in) < 0)
+    return zb_import_refuse(n, NULL, "the result is too large"), NULL;
+  return zb_operand_reshape(n, zb_operand_expand(n, x, &wide), &in);
 }
 
 zb_operand zb_meaning_flip(zb_import_node *n, zb_operand x, const int64_t *axes, int count) {

@@ -106,14 +106,6 @@ static zb_known *known_rows(zb_import_node *n, const selection *s, const zb_know
   return rows;
 }
 
-/* 0, step, 2 step, ... along one dimension of a shape, the others of size 1. */
-static zb_operand coordinates(zb_import_node *n, const zb_shape *shape, int dimension, int64_t step) {
-  zb_shape line = {.rank = shape->rank};
-  for (int i = 0; i < shape->rank; ++i)
-    line.dims[i] = i == dimension ? shape->dims[i] : 1;
-  return zb_operand_reshape(n, zb_meaning_range(n, shape->dims[dimension], 0, step), &line);
-}
-
 static zb_operand ravel(zb_import_node *n, zb_operand tuples, const zb_shape *space) {
   const zb_attr attr = zb_ints("shape", space->dims, space->rank);
   return zb_operand_build(n, "ravel_index", &tuples, 1, &attr, 1);
@@ -126,7 +118,7 @@ static zb_operand with_batch(zb_import_node *n, zb_operand indices, const select
   if (s->batch_dims == 0) return indices;
   shape.dims[shape.rank++] = 1;
   for (int i = 0; i < s->batch_dims; ++i)
-    parts[i] = zb_operand_expand(n, coordinates(n, &shape, i, 1), &shape);
+    parts[i] = zb_operand_expand(n, zb_meaning_along(n, &shape, i, 1), &shape);
   parts[s->batch_dims] = zb_operand_cast(n, indices, ZB_I64);
   return zb_operand_concat(n, parts, s->batch_dims + 1, shape.rank - 1);
 }
@@ -236,7 +228,7 @@ static zb_operand elements_of(zb_import_node *n, zb_operand indices, const zb_sh
     place = zb_operand_apply2(n, "mul", place, zb_operand_scalar(n, ZB_I64, (double)strides[axis]));
   for (int i = 0; i < shape->rank; ++i)
     if (i != axis && shape->dims[i] != 1)
-      place = zb_operand_apply2(n, "add", place, coordinates(n, shape, i, strides[i]));
+      place = zb_operand_apply2(n, "add", place, zb_meaning_along(n, shape, i, strides[i]));
   return place;
 }
 

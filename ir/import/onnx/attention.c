@@ -169,16 +169,6 @@ static zb_operand with_past(zb_import_node *n, int input, const zb_shape *shape,
   return zb_operand_concat(n, (zb_operand[]){n->inputs[past], x}, 2, 2);
 }
 
-/* Each head of keys and values for all heads of queries that it serves. */
-static zb_operand for_queries(zb_import_node *n, zb_operand x, const zb_shape *shape, int64_t heads_of_q) {
-  const int64_t *d = shape->dims, share = heads_of_q / d[1];
-  if (share == 1) return x;
-  const zb_shape one = {.rank = 5, .dims = {d[0], d[1], 1, d[2], d[3]}};
-  const zb_shape wide = {.rank = 5, .dims = {d[0], d[1], share, d[2], d[3]}};
-  const zb_shape flat = {.rank = 4, .dims = {d[0], heads_of_q, d[2], d[3]}};
-  return zb_operand_reshape(n, zb_operand_expand(n, zb_operand_reshape(n, x, &one), &wide), &flat);
-}
-
 /* 0 where it is true, else -infinity. */
 static zb_operand unless(zb_import_node *n, const heads *a, zb_operand is_visible) {
   return zb_operand_where(n, is_visible, scalar(n, a, 0), scalar(n, a, -INFINITY));
@@ -254,8 +244,8 @@ static zb_result build_whole(zb_import_node *n, const heads *a) {
   zb_operand scores[SCORES_COUNT], q = with_past(n, INPUT_Q, &a->q, -1, a);
   zb_operand k = with_past(n, INPUT_K, &a->k, INPUT_PAST_K, a), v = with_past(n, INPUT_V, &a->v, INPUT_PAST_V, a);
   if (!give_optional(n, OUTPUT_K, k) || !give_optional(n, OUTPUT_V, v)) return ZB_FAIL;
-  k = for_queries(n, k, &a->k, a->q.dims[1]);
-  v = for_queries(n, v, &a->v, a->q.dims[1]);
+  k = zb_meaning_repeat_each(n, k, 1, a->q.dims[1] / a->k.dims[1]);
+  v = zb_meaning_repeat_each(n, v, 1, a->q.dims[1] / a->v.dims[1]);
   zb_operand product = zb_operand_build(n, "matmul", (zb_operand[]){q, k}, 2, &attr, 1);
   scores[SCORES_RAW] = scores[SCORES_CAPPED] = zb_operand_apply2(n, "mul", product, scalar(n, a, a->scale));
   if (a->softcap != 0) {

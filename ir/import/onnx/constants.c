@@ -75,15 +75,10 @@ zb_result zb_onnx_range(zb_import_node *n) {
 zb_result zb_onnx_eye_like(zb_import_node *n) {
   zb_shape shape;
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
-  if (shape.rank != 2) return zb_import_refuse(n, NULL, "the input has %d dimensions, expected 2", shape.rank);
   int64_t to = zb_onnx_int(n, "dtype", -1), k = zb_onnx_int(n, "k", 0);
   if (to >= 0 && !zb_onnx_dtype(to, &shape.dtype))
     return zb_import_refuse(n, NULL, "dtype %" PRId64 " is not supported", to);
-  zb_known *c = zb_known_new(n->im, &shape);
-  for (int64_t i = 0; c && i < shape.dims[0]; ++i) {
-    if (i + k >= 0 && i + k < shape.dims[1]) zb_known_set_real(c, i * shape.dims[1] + i + k, 1);
-  }
-  return zb_import_give_known(n, 0, c);
+  return zb_operand_give(n, 0, zb_meaning_eye(n, &shape, k));
 }
 
 /* ---- Sequences, which only exist while importing; they hold constants and other values alike ---- */

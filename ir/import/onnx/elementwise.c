@@ -6,9 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-/* An op of one or two operands. Powers of integers are computed in f64: exact up to 2^53. */
-static zb_result give_applied(zb_import_node *n, const char *op, int count, const zb_attr *attrs, int attr_count) {
-  zb_operand in[2] = {zb_operand_in(n, 0), count > 1 ? zb_operand_in(n, 1) : NULL};
+static zb_result give_unary(zb_import_node *n, const char *op, const zb_attr *attrs, int attr_count) {
+  return zb_operand_give(n, 0, zb_meaning_unary(n, op, zb_operand_in(n, 0), attrs, attr_count));
+}
+
+/* Powers of integers are computed in f64: exact up to 2^53. */
+static zb_result give_binary(zb_import_node *n, const char *op, const zb_attr *attrs, int attr_count) {
+  zb_operand in[2] = {zb_operand_in(n, 0), zb_operand_in(n, 1)};
   zb_shape lhs;
   if (strcmp(op, "pow") == 0 && !n->folds) {
     if (!zb_operand_shape(n, in[0], &lhs)) return ZB_FAIL;
@@ -19,7 +23,7 @@ static zb_result give_applied(zb_import_node *n, const char *op, int count, cons
     }
     in[1] = zb_operand_cast(n, in[1], lhs.dtype);
   }
-  return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, attrs, attr_count));
+  return zb_operand_give(n, 0, zb_operand_apply(n, op, in, 2, attrs, attr_count));
 }
 
 /* The attributes of these operators have the names and defaults of the zb ops, but for one spelling. */
@@ -39,7 +43,7 @@ zb_result zb_onnx_unary(zb_import_node *n) {
     attrs[1] = zb_float("gamma", zb_onnx_float(n, "gamma", 1.0507f));
     count = 2;
   }
-  return n->im->failed ? ZB_FAIL : give_applied(n, n->op->argument, 1, attrs, count);
+  return n->im->failed ? ZB_FAIL : give_unary(n, n->op->argument, attrs, count);
 }
 
 zb_result zb_onnx_gelu(zb_import_node *n) {
@@ -49,7 +53,7 @@ zb_result zb_onnx_gelu(zb_import_node *n) {
   if (!tanh_form && strcmp(form, "none") != 0)
     return zb_import_refuse(n, "'none' and 'tanh' are supported", "approximate = '%s'", form);
   const zb_attr attr = zb_bool("tanh", tanh_form);
-  return give_applied(n, "gelu", 1, &attr, 1);
+  return give_unary(n, "gelu", &attr, 1);
 }
 
 /* Bounds that are computed become max and min. */
@@ -108,7 +112,7 @@ zb_result zb_onnx_binary(zb_import_node *n) {
       return zb_import_refuse(n, "LEFT or RIGHT", "the direction is not understood");
     attrs[count++] = zb_bool("left", left);
   }
-  return n->im->failed ? ZB_FAIL : give_applied(n, op, 2, attrs, count);
+  return n->im->failed ? ZB_FAIL : give_binary(n, op, attrs, count);
 }
 
 /* Sum, Mean, Max, Min of any number: a chain from the left. */

@@ -7,7 +7,7 @@
 zb_result zb_onnx_norm(zb_import_node *n) {
   zb_shape x;
   int axis;
-  zb_operand out[3], bias = zb_import_has(n, 2) ? n->inputs[2] : NULL;
+  zb_operand out[3], bias = zb_operand_optional(n, 2);
   if (!zb_onnx_shape_axis(n, -1, &x, &axis)) return ZB_FAIL;
   if (zb_onnx_int(n, "stash_type", 1) != 1)
     return zb_import_refuse(n, "stash_type 1 (float32)", "the stash_type is not supported");
@@ -53,7 +53,8 @@ zb_result zb_onnx_lrn(zb_import_node *n) {
   for (int64_t c = 0; band && c < channels; ++c)
     for (int64_t k = c > before ? c - before : 0; k < channels && k <= c + after; ++k)
       zb_known_set_real(band, c * channels + k, alpha / (double)size);
-  zb_operand in = zb_operand_in(n, 0), scale = zb_spatial_multiplied(n, zb_meaning_formula(n, "square", in), 1, band);
+  zb_operand in = zb_operand_in(n, 0),
+             scale = zb_spatial_multiplied(n, zb_meaning_unary(n, "square", in, NULL, 0), 1, band);
   scale = zb_operand_apply2(n, "add", scale, zb_operand_scalar(n, x.dtype, zb_onnx_float(n, "bias", 1)));
   scale = zb_operand_apply2(n, "pow", scale, zb_operand_scalar(n, x.dtype, beta));
   return zb_operand_give(n, 0, zb_operand_apply2(n, "div", in, scale));
@@ -154,7 +155,7 @@ zb_result zb_onnx_mean_variance(zb_import_node *n) {
   zb_operand in = zb_operand_in(n, 0), mean = zb_operand_reduce(n, "reduce_mean", in, axes, count, true);
   zb_operand centered = zb_operand_apply2(n, "sub", in, mean);
   zb_operand variance =
-      zb_operand_reduce(n, "reduce_mean", zb_meaning_formula(n, "square", centered), axes, count, true);
+      zb_operand_reduce(n, "reduce_mean", zb_meaning_unary(n, "square", centered, NULL, 0), axes, count, true);
   zb_operand deviation = zb_meaning_line(n, zb_operand_apply1(n, "sqrt", variance), 1, 1e-9);
   return zb_operand_give(n, 0, zb_operand_apply2(n, "div", centered, deviation));
 }
@@ -171,7 +172,7 @@ zb_result zb_onnx_loss(zb_import_node *n) {
   zb_operand x = zb_operand_in(n, 0);
   zb_class_loss loss = {.op = n->op->argument,
                         .targets = zb_operand_in(n, 1),
-                        .weight = zb_import_has(n, 2) ? n->inputs[2] : NULL,
+                        .weight = zb_operand_optional(n, 2),
                         .reduction = reduction,
                         .ignores = zb_onnx_attribute(n, "ignore_index") != NULL,
                         .ignored = zb_onnx_int(n, "ignore_index", 0)};

@@ -10,7 +10,6 @@ zb_result zb_onnx_gemm(zb_import_node *n) {
                            zb_bool("transpose_rhs", zb_onnx_int(n, "transB", 0) != 0)};
   const double alpha = zb_onnx_float(n, "alpha", 1), beta = zb_onnx_float(n, "beta", 1);
   const zb_operand in[] = {zb_operand_in(n, 0), zb_operand_in(n, 1)};
-  zb_operand product = zb_operand_build(n, "matmul", in, 2, attrs, 2), added = NULL;
-  if (zb_import_has(n, 2)) added = n->inputs[2];
-  return zb_operand_give(n, 0, zb_meaning_weighted_sum(n, product, alpha, added, beta));
+  zb_operand product = zb_operand_build(n, "matmul", in, 2, attrs, 2);
+  return zb_operand_give(n, 0, zb_meaning_weighted_sum(n, product, alpha, zb_operand_optional(n, 2), beta));
 }

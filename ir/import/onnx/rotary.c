@@ -32,74 +32,61 @@ static bool read_rotary(zb_import_node *n, rotary *r) {
 }
 
 /* A table as [batch, tokens, 1, turned / 2]: of the positions of input 3, else as it is. */
-static MlirValue table_of(zb_import_node *n, const rotary *r, int input) {
-  const int64_t dims[4] = {r->batch, r->tokens, 1, r->turned / 2};
-  const zb_attr axis = zb_int("axis", 0);
+static zb_operand table_of(zb_import_node *n, const rotary *r, int input) {
+  const zb_shape wanted = {.rank = 4, .dims = {r->batch, r->tokens, 1, r->turned / 2}};
   zb_shape shape;
-  MlirValue table = zb_import_ir(n, input);
-  if (table.ptr && zb_import_has(n, 3)) {
-    MlirValue in[2] = {table, zb_import_ir(n, 3)};
-    table = n->b->failed ? in[1] : zb_build(n->b, "gather", in, 2, &axis, 1);
-  }
-  if (!zb_import_ir_shape(n, table, &shape)) return (MlirValue){NULL};
-  if (shape.rank == 3 && shape.dims[0] == r->batch && shape.dims[1] == r->tokens && shape.dims[2] == dims[3])
-    return zb_import_reshaped(n->b, table, dims, 4);
+  zb_operand table = zb_operand_in(n, input);
+  if (zb_import_has(n, 3)) table = zb_operand_gather(n, table, zb_operand_in(n, 3), 0, ZB_FROM_BOTH_ENDS);
+  if (!zb_operand_shape(n, table, &shape)) return NULL;
+  if (shape.rank == 3 && shape.dims[0] == r->batch && shape.dims[1] == r->tokens && shape.dims[2] == wanted.dims[3])
+    return zb_operand_reshape(n, table, &wanted);
   zb_import_refuse(n, NULL, "input %d does not fit [%" PRId64 ", %" PRId64 "] positions of %" PRId64 " angles", input,
-                   r->batch, r->tokens, dims[3]);
-  n->b->failed = true;
-  return (MlirValue){NULL};
+                   r->batch, r->tokens, wanted.dims[3]);
+  return NULL;
 }
 
 /* The first and the second numbers of all pairs, [batch, tokens, heads, turned / 2] each. */
-static void split_pairs(zb_import_node *n, const rotary *r, MlirValue x, MlirValue pair[2]) {
-  const int64_t half = r->turned / 2, wide[5] = {r->batch, r->tokens, r->heads, half, 2};
-  if (!r->interleaved) {
-    zb_build_split(n->b, x, 3, (int64_t[]){half, half}, 2, pair);
-    return;
-  }
-  x = zb_import_reshaped(n->b, x, wide, 5);
-  if (n->b->failed) return;
-  zb_build_split(n->b, x, 4, (int64_t[]){1, 1}, 2, pair);
-  for (int i = 0; i < 2 && !n->b->failed; ++i)
-    pair[i] = zb_import_reshaped(n->b, pair[i], wide, 4);
-}
-
-static MlirValue join_pairs(zb_import_node *n, const rotary *r, MlirValue pair[2]) {
-  const int64_t half = r->turned / 2, one[5] = {r->batch, r->tokens, r->heads, half, 1};
-  const int64_t whole[4] = {r->batch, r->tokens, r->heads, r->turned};
-  if (!r->interleaved) return zb_build_concat(n->b, pair, 2, 3);
+static bool split_pairs(zb_import_node *n, const rotary *r, zb_operand x, zb_operand pair[2]) {
+  const int64_t half = r->turned / 2;
+  const zb_shape wide = {.rank = 5, .dims = {r->batch, r->tokens, r->heads, half, 2}};
+  zb_shape narrow = wide;
+  narrow.rank = 4;
+  if (!r->interleaved) return zb_meaning_split(n, x, 3, (int64_t[]){half, half}, 2, pair);
+  if (!zb_meaning_split(n, zb_operand_reshape(n, x, &wide), 4, (int64_t[]){1, 1}, 2, pair)) return false;
   for (int i = 0; i < 2; ++i)
-    pair[i] = zb_import_reshaped(n->b, pair[i], one, 5);
-  if (n->b->failed) return (MlirValue){NULL};
-  return zb_import_reshaped(n->b, zb_build_concat(n->b, pair, 2, 4), whole, 4);
+    pair[i] = zb_operand_reshape(n, pair[i], &narrow);
+  return true;
 }
 
-static MlirValue turn(zb_import_node *n, const rotary *r, MlirValue x) {
-  zb_builder *b = n->b;
-  MlirValue cosine = table_of(n, r, 1), sine = table_of(n, r, 2), pair[2] = {{NULL}, {NULL}};
-  if (b->failed) return (MlirValue){NULL};
-  split_pairs(n, r, x, pair);
-  if (b->failed) return (MlirValue){NULL};
-  MlirValue turned[2] = {zb_build2(b, "sub", zb_build2(b, "mul", cosine, pair[0]), zb_build2(b, "mul", sine, pair[1])),
-                         zb_build2(b, "add", zb_build2(b, "mul", sine, pair[0]), zb_build2(b, "mul", cosine, pair[1]))};
-  return b->failed ? (MlirValue){NULL} : join_pairs(n, r, turned);
+static zb_operand join_pairs(zb_import_node *n, const rotary *r, const zb_operand pair[2]) {
+  const zb_shape whole = {.rank = 4, .dims = {r->batch, r->tokens, r->heads, r->turned}};
+  if (!r->interleaved) return zb_operand_concat(n, pair, 2, 3);
+  return zb_operand_reshape(n, zb_meaning_stack(n, pair, 2, 4), &whole);
+}
+
+static zb_operand turn(zb_import_node *n, const rotary *r, zb_operand x) {
+  zb_operand cosine = table_of(n, r, 1), sine = table_of(n, r, 2), pair[2];
+  if (!cosine || !sine || !split_pairs(n, r, x, pair)) return NULL;
+  const zb_operand turned[2] = {zb_operand_apply2(n, "sub", zb_operand_apply2(n, "mul", cosine, pair[0]),
+                                                  zb_operand_apply2(n, "mul", sine, pair[1])),
+                                zb_operand_apply2(n, "add", zb_operand_apply2(n, "mul", sine, pair[0]),
+                                                  zb_operand_apply2(n, "mul", cosine, pair[1]))};
+  return join_pairs(n, r, turned);
 }
 
 zb_result zb_onnx_rotary(zb_import_node *n) {
   rotary r;
   if (!read_rotary(n, &r)) return ZB_FAIL;
-  const int64_t major[4] = {r.batch, r.tokens, r.heads, r.size};
-  MlirValue x = zb_import_ir(n, 0), parts[2] = {{NULL}, {NULL}};
-  x = r.given.rank == 4 ? zb_import_transposed(n->b, x, swap) : zb_import_reshaped(n->b, x, major, 4);
-  if (n->b->failed) return ZB_FAIL;
-  parts[0] = x;
-  if (r.turned < r.size) zb_build_split(n->b, x, 3, (int64_t[]){r.turned, r.size - r.turned}, 2, parts);
-  if (n->b->failed) return ZB_FAIL;
-  parts[0] = turn(n, &r, parts[0]);
-  if (n->b->failed || n->im->failed) return ZB_FAIL;
-  x = r.turned < r.size ? zb_build_concat(n->b, parts, 2, 3) : parts[0];
-  if (n->b->failed) return ZB_FAIL;
-  return zb_import_give(n, 0,
-                        r.given.rank == 4 ? zb_import_transposed(n->b, x, swap)
-                                          : zb_import_reshaped(n->b, x, r.given.dims, r.given.rank));
+  const zb_shape major = {.rank = 4, .dims = {r.batch, r.tokens, r.heads, r.size}};
+  zb_operand x = zb_operand_in(n, 0), parts[2];
+  x = r.given.rank == 4 ? zb_operand_transpose(n, x, swap) : zb_operand_reshape(n, x, &major);
+  if (r.turned == r.size) {
+    x = turn(n, &r, x);
+  } else {
+    if (!zb_meaning_split(n, x, 3, (int64_t[]){r.turned, r.size - r.turned}, 2, parts)) return ZB_FAIL;
+    parts[0] = turn(n, &r, parts[0]);
+    x = zb_operand_concat(n, parts, 2, 3);
+  }
+  return zb_operand_give(n, 0,
+                         r.given.rank == 4 ? zb_operand_transpose(n, x, swap) : zb_operand_reshape(n, x, &r.given));
 }

@@ -5,21 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* 0, 1, ... along one dimension of a shape, the others of size 1. */
-static zb_operand places_along(zb_import_node *n, const zb_shape *shape, int axis) {
-  zb_shape line = {.rank = shape->rank};
-  for (int i = 0; i < shape->rank; ++i)
-    line.dims[i] = i == axis ? shape->dims[i] : 1;
-  return zb_operand_reshape(n, zb_meaning_range(n, shape->dims[axis], 0, 1), &line);
-}
-
 /* The place of the last of the greatest (or least) elements: of those that are equal to it, or no number. */
 static zb_operand last_place(zb_import_node *n, zb_operand x, const zb_shape *shape, int64_t axis, bool greatest) {
   zb_operand top = zb_operand_reduce(n, greatest ? "reduce_max" : "reduce_min", x, &axis, 1, true);
   zb_operand here = zb_operand_apply2(n, "equal", x, top);
   if (shape->dtype != ZB_I64 && shape->dtype != ZB_I32)
     here = zb_operand_apply2(n, "or", here, zb_operand_apply1(n, "is_nan", x));
-  here = zb_operand_where(n, here, places_along(n, shape, (int)axis), zb_operand_scalar(n, ZB_I64, -1));
+  here = zb_operand_where(n, here, zb_meaning_along(n, shape, (int)axis, 1), zb_operand_scalar(n, ZB_I64, -1));
   return zb_operand_reduce(n, "reduce_max", here, &axis, 1, true);
 }
 
@@ -42,7 +34,7 @@ zb_result zb_onnx_hardmax(zb_import_node *n) {
   int axis;
   if (!zb_onnx_softmax_shape(n, &whole, &seen, &axis)) return ZB_FAIL;
   zb_operand x = zb_operand_reshape(n, zb_operand_in(n, 0), &seen), place = zb_meaning_arg(n, x, axis, true);
-  zb_operand here = zb_operand_apply2(n, "equal", places_along(n, &seen, axis), place);
+  zb_operand here = zb_operand_apply2(n, "equal", zb_meaning_along(n, &seen, axis, 1), place);
   here = zb_operand_where(n, here, zb_operand_number(n, x, 1), zb_operand_number(n, x, 0));
   return zb_operand_give(n, 0, zb_operand_reshape(n, here, &whole));
 }
@@ -76,7 +68,7 @@ zb_result zb_onnx_reverse_sequence(zb_import_node *n) {
   for (int i = 0; i < x.rank; ++i)
     wide.dims[i] = i == batch ? x.dims[i] : 1;
   zb_operand length = zb_operand_reshape(n, zb_operand_cast(n, zb_operand_in(n, 1), ZB_I64), &wide);
-  zb_operand place = places_along(n, &x, (int)time), last = zb_meaning_line(n, length, 1, -1);
+  zb_operand place = zb_meaning_along(n, &x, (int)time, 1), last = zb_meaning_line(n, length, 1, -1);
   zb_operand back = zb_operand_apply2(n, "sub", last, place);
   place = zb_operand_where(n, zb_operand_apply2(n, "less", place, length), back, place);
   place = zb_operand_expand(n, place, &x);

@@ -62,8 +62,6 @@ static bool pad_automatically(zb_import_node *n, zb_spatial *s) {
   return kind != AUTOMATIC_WRONG;
 }
 
-static zb_operand bias_of(const zb_import_node *n) { return zb_import_has(n, 2) ? n->inputs[2] : NULL; }
-
 /* The shapes of x and weight, and x as the images of windows. */
 static bool read_operands(zb_import_node *n, zb_shape *x, zb_shape *weight, zb_spatial *s) {
   if (!zb_import_shape(n, 0, x) || !zb_import_shape(n, 1, weight)) return false;
@@ -78,7 +76,7 @@ zb_result zb_onnx_conv(zb_import_node *n) {
   if (!read_operands(n, &x, &weight, &s) || !read_windows(n, &weight, &s) || !pad_automatically(n, &s) ||
       !zb_spatial_count(n, &s, false))
     return ZB_FAIL;
-  zb_operand image = zb_operand_in(n, 0), filters = zb_operand_in(n, 1), bias = bias_of(n);
+  zb_operand image = zb_operand_in(n, 0), filters = zb_operand_in(n, 1), bias = zb_operand_optional(n, 2);
   return zb_operand_give(n, 0, zb_spatial_conv(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
 }
 
@@ -114,7 +112,7 @@ zb_result zb_onnx_conv_transpose(zb_import_node *n) {
   if (!read_operands(n, &x, &weight, &s) || !read_windows(n, &weight, &s) || !size_transposed(n, &s) ||
       !zb_spatial_fit(n, &s, x.dims + 2))
     return ZB_FAIL;
-  zb_operand image = zb_operand_in(n, 0), filters = zb_operand_in(n, 1), bias = bias_of(n);
+  zb_operand image = zb_operand_in(n, 0), filters = zb_operand_in(n, 1), bias = zb_operand_optional(n, 2);
   return zb_operand_give(n, 0, zb_spatial_conv_transpose(n, image, filters, bias, &s, zb_onnx_int(n, "group", 1)));
 }
 

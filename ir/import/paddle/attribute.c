@@ -94,6 +94,10 @@ zb_operand zb_paddle_in(zb_import_node *n, const char *slot) {
   return NULL;
 }
 
+zb_operand zb_paddle_optional(zb_import_node *n, const char *slot) {
+  return zb_paddle_has(n, slot) ? zb_paddle_in(n, slot) : NULL;
+}
+
 bool zb_paddle_check_unread(zb_import_node *n, const char *slots) {
   const zb_paddle_op *op = zb_paddle_source(n);
   for (int i = 0; i < op->output_count; ++i) {

@@ -25,6 +25,7 @@ static int unary_attributes(zb_import_node *n, zb_attr attrs[2]) {
     if (zb_paddle_real(n, "value", 0) != 0) return zb_paddle_refuse_attribute(n, "value", "0 is supported"), -1;
     return attrs[0] = zb_float("alpha", zb_paddle_real(n, "threshold", 1)), 1;
   }
+  if (is(n, "silu")) return attrs[0] = zb_float("alpha", zb_paddle_real(n, "beta", 1)), 1;
   if (is(n, "gelu")) return attrs[0] = zb_bool("tanh", zb_paddle_integer(n, "approximate", 0) != 0), 1;
   if (is(n, "hard_sigmoid")) {
     attrs[0] = zb_float("alpha", zb_paddle_real(n, "slope", (float)(1.0 / 6)));
@@ -45,19 +46,20 @@ zb_result zb_paddle_unary(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X");
   const int count = unary_attributes(n, attrs);
   if (count < 0 || n->im->failed) return ZB_FAIL;
-  return zb_paddle_give(n, "Out", zb_operand_apply(n, kind_of(n), &x, 1, attrs, count));
+  return zb_paddle_give(n, "Out", zb_meaning_unary(n, kind_of(n), x, attrs, count));
 }
 
 /* Formulas whose ends are Paddle's: at 0 leaky_relu has the slope 1, and hardshrink keeps its bounds. */
-static zb_operand with_ends(zb_import_node *n, zb_operand x) {
-  zb_operand zero = zb_operand_number(n, x, 0);
+zb_result zb_paddle_ends(zb_import_node *n) {
+  zb_operand x = zb_paddle_in(n, "X"), zero = zb_operand_number(n, x, 0);
   if (is(n, "leaky_relu")) {
     zb_operand slope = zb_operand_number(n, x, zb_paddle_real(n, "alpha negative_slope", 0.01));
-    return zb_operand_where(n, zb_operand_apply2(n, "less", x, zero), zb_operand_apply2(n, "mul", x, slope), x);
+    zb_operand bent = zb_operand_apply2(n, "mul", x, slope);
+    return zb_paddle_give(n, "Out", zb_operand_where(n, zb_operand_apply2(n, "less", x, zero), bent, x));
   }
   zb_operand size = zb_operand_apply1(n, "abs", x),
              bound = zb_operand_number(n, x, zb_paddle_real(n, "threshold", 0.5));
-  return zb_operand_where(n, zb_operand_apply2(n, "less", size, bound), zero, x);
+  return zb_paddle_give(n, "Out", zb_operand_where(n, zb_operand_apply2(n, "less", size, bound), zero, x));
 }
 
 zb_result zb_paddle_round(zb_import_node *n) {
@@ -67,23 +69,11 @@ zb_result zb_paddle_round(zb_import_node *n) {
   return zb_paddle_give(n, "Out", x);
 }
 
-/* The formulas of several ops. */
-zb_result zb_paddle_formula(zb_import_node *n) {
-  zb_operand x = zb_paddle_in(n, "X"), y = NULL;
-  if (!x) return ZB_FAIL;
-  if (is(n, "silu") || is(n, "swish")) {
-    const zb_attr alpha = zb_float("alpha", zb_paddle_real(n, "beta", 1));
-    y = zb_operand_apply(n, "silu", &x, 1, &alpha, 1);
-  } else if (is(n, "tanh_shrink")) {
-    zb_operand bent = zb_operand_apply1(n, "tanh", x);
-    y = zb_operand_apply1(n, "detach", zb_operand_apply2(n, "sub", x, bent));
-    y = zb_operand_with_slope(n, y, x, zb_operand_apply2(n, "mul", bent, bent));
-  } else if (is(n, "leaky_relu") || is(n, "hard_shrink")) {
-    y = with_ends(n, x);
-  } else {
-    y = zb_meaning_formula(n, kind_of(n), x);
-  }
-  return zb_paddle_give(n, "Out", y);
+/* x - tanh(x), whose slope is tanh(x)^2. */
+zb_result zb_paddle_tanh_shrink(zb_import_node *n) {
+  zb_operand x = zb_paddle_in(n, "X"), bent = zb_operand_apply1(n, "tanh", x);
+  zb_operand y = zb_operand_apply1(n, "detach", zb_operand_apply2(n, "sub", x, bent));
+  return zb_paddle_give(n, "Out", zb_operand_with_slope(n, y, x, zb_operand_apply2(n, "mul", bent, bent)));
 }
 
 zb_result zb_paddle_softplus(zb_import_node *n) {

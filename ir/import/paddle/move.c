@@ -261,12 +261,5 @@ zb_result zb_paddle_range(zb_import_node *n) {
   const double count = ceil((end - start) / step);
   if (!(count >= 1 && count < 1e9)) return zb_import_refuse(n, NULL, "it has no elements, or too many");
   out.dims[0] = (int64_t)count;
-  zb_known *known = zb_known_new(n->im, &out);
-  for (int64_t i = 0; known && i < known->elements; ++i) {
-    if (zb_known_is_float(known))
-      zb_known_set_real(known, i, start + (double)i * step);
-    else
-      zb_known_set_integer(known, i, (int64_t)(start + (double)i * step));
-  }
-  return zb_paddle_give(n, "Out", zb_operand_known(n, known));
+  return zb_paddle_give(n, "Out", zb_meaning_progression(n, &out, start, step));
 }

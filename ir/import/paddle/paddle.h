@@ -148,6 +148,7 @@ zb_paddle_value *zb_paddle_output(const zb_paddle_op *op, const char *name);
 bool zb_paddle_has(const zb_import_node *n, const char *slot);
 /* The operand in a slot; NULL, reported, where it is absent. */
 zb_operand zb_paddle_in(zb_import_node *n, const char *slot);
+zb_operand zb_paddle_optional(zb_import_node *n, const char *slot); /* NULL where it is absent */
 /* A number, from the operand in a slot if there is one, else from an attribute. False after reporting. */
 bool zb_paddle_number(zb_import_node *n, const char *names, const char *slot, double fallback, double *out);
 /* The same of integers; *count is -1 where there are none. */

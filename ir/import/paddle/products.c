@@ -64,10 +64,6 @@ zb_result zb_paddle_gather(zb_import_node *n) {
 
 /* ---- Normalizations ---- */
 
-static zb_operand optional(zb_import_node *n, const char *slot) {
-  return zb_paddle_has(n, slot) ? zb_paddle_in(n, slot) : NULL;
-}
-
 /* zb's norm over dimensions from `axis` on. */
 static zb_result norm(zb_import_node *n, int64_t axis, const char *statistics) {
   zb_shape in;
@@ -77,8 +73,8 @@ static zb_result norm(zb_import_node *n, int64_t axis, const char *statistics) {
     return zb_import_refuse(n, NULL, "it normalizes from dimension %lld on, expected 1 to %d", (long long)axis,
                             in.rank - 1);
   if (!zb_paddle_check_unread(n, statistics)) return ZB_FAIL;
-  if (!zb_meaning_layer_norm(n, n->op->argument, x, optional(n, "Scale"), optional(n, "Bias"), (int)axis,
-                             zb_paddle_real(n, "epsilon", 1e-5), out))
+  if (!zb_meaning_layer_norm(n, n->op->argument, x, zb_paddle_optional(n, "Scale"), zb_paddle_optional(n, "Bias"),
+                             (int)axis, zb_paddle_real(n, "epsilon", 1e-5), out))
     return n->im->failed = true, ZB_FAIL;
   return zb_paddle_give(n, "Y", out[0]);
 }

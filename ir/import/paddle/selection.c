@@ -147,20 +147,14 @@ zb_result zb_paddle_roll(zb_import_node *n) {
 
 /* Each element several times. */
 zb_result zb_paddle_repeat_interleave(zb_import_node *n) {
-  zb_shape in, wide;
+  zb_shape in;
   int axis;
   const int64_t times = zb_paddle_integer(n, "Repeats repeats", 1);
   zb_operand x = zb_paddle_in(n, "X");
   if (!zb_operand_shape(n, x, &in) || !zb_paddle_axis(n, "dim axis", 0, in.rank, &axis)) return ZB_FAIL;
   if (zb_paddle_has(n, "RepeatsTensor")) return zb_import_refuse(n, "repeat by a number", "repeats by a tensor");
   if (times < 1 || times > INT32_MAX) return zb_paddle_refuse_attribute(n, "Repeats", NULL);
-  const int64_t behind = axis + 1;
-  x = zb_meaning_unsqueeze(n, x, &behind, 1);
-  if (!zb_operand_shape(n, x, &wide)) return ZB_FAIL;
-  wide.dims[axis + 1] = times;
-  if (__builtin_mul_overflow(in.dims[axis], times, &in.dims[axis]) || zb_shape_bytes(&in) < 0)
-    return zb_import_refuse(n, NULL, "it is too large");
-  return zb_paddle_give(n, "Out", zb_operand_reshape(n, zb_operand_expand(n, x, &wide), &in));
+  return zb_paddle_give(n, "Out", zb_meaning_repeat_each(n, x, axis, times));
 }
 
 /* Between borders of one number: two pads of each dimension, from the first on; negative ones cut. */

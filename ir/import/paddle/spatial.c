@@ -204,16 +204,13 @@ zb_result zb_paddle_interpolate(zb_import_node *n) {
 
 /* ---- Normalizations ---- */
 
-static zb_operand optional(zb_import_node *n, const char *slot) {
-  return zb_paddle_has(n, slot) ? zb_paddle_in(n, slot) : NULL;
-}
-
 zb_result zb_paddle_group_norm(zb_import_node *n) {
   const double epsilon = zb_paddle_real(n, "epsilon", 1e-5);
   if (!check_layout(n) || !zb_paddle_check_unread(n, "Mean Variance")) return ZB_FAIL;
   return zb_paddle_give(n, "Y",
                         zb_meaning_group_norm(n, zb_paddle_in(n, "X"), zb_paddle_integer(n, "groups", 1),
-                                              optional(n, "Scale"), optional(n, "Bias"), false, epsilon));
+                                              zb_paddle_optional(n, "Scale"), zb_paddle_optional(n, "Bias"), false,
+                                              epsilon));
 }
 
 /* Each channel is a group. */
@@ -224,8 +221,8 @@ zb_result zb_paddle_instance_norm(zb_import_node *n) {
   if (!check_layout(n) || !zb_paddle_check_unread(n, "SavedMean SavedVariance") || !zb_operand_shape(n, x, &in))
     return ZB_FAIL;
   return zb_paddle_give(n, "Y",
-                        zb_meaning_group_norm(n, x, in.rank > 1 ? in.dims[1] : 0, optional(n, "Scale"),
-                                              optional(n, "Bias"), false, epsilon));
+                        zb_meaning_group_norm(n, x, in.rank > 1 ? in.dims[1] : 0, zb_paddle_optional(n, "Scale"),
+                                              zb_paddle_optional(n, "Bias"), false, epsilon));
 }
 
 bool zb_paddle_batch_norm_trains(zb_import_node *n) {
@@ -239,8 +236,8 @@ zb_result zb_paddle_batch_norm(zb_import_node *n) {
   const bool trains = zb_paddle_batch_norm_trains(n);
   const double keeps = zb_paddle_real(n, "momentum", 0.9);
   zb_batch_norm norm = {.x = zb_paddle_in(n, "X"),
-                        .scale = optional(n, "Scale"),
-                        .bias = optional(n, "Bias"),
+                        .scale = zb_paddle_optional(n, "Scale"),
+                        .bias = zb_paddle_optional(n, "Bias"),
                         .trains = trains,
                         .epsilon = zb_paddle_real(n, "epsilon", 1e-5)};
   zb_running *const running[] = {&norm.mean, &norm.variance};

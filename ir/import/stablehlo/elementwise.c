@@ -30,7 +30,7 @@ zb_result zb_stablehlo_unary(zb_import_node *n) {
   if (strcmp(op, "not") == 0 && shape.dtype != ZB_I1) op = "bitwise_not";
   if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype))
     return zb_operand_give(n, 0, absolute(n, zb_operand_in(n, 0)));
-  return give_applied(n, op, 1);
+  return zb_operand_give(n, 0, zb_meaning_unary(n, op, zb_operand_in(n, 0), NULL, 0));
 }
 
 /* Of i1, arithmetic is logic: a sum is `or`, a product `and`. */
@@ -101,11 +101,6 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
   if (strcmp(op, "mod") == 0)
     return zb_operand_give(n, 0, zb_meaning_rest(n, zb_operand_in(n, 0), zb_operand_in(n, 1), true));
   return give_applied(n, op, 2);
-}
-
-/* square, is_finite. */
-zb_result zb_stablehlo_unary_formula(zb_import_node *n) {
-  return zb_operand_give(n, 0, zb_meaning_formula(n, n->op->argument, zb_operand_in(n, 0)));
 }
 
 /* Half away from zero; floor(|x| + 1/2) would round what lies just below a half. */

@@ -245,19 +245,16 @@ zb_result zb_stablehlo_dynamic_slice(zb_import_node *n) {
 
 /* x with an update at a place that is computed: every element of it has the number that it gets in x. */
 static zb_operand update_computed(zb_import_node *n, const zb_shape *in, const zb_shape *update) {
-  const zb_shape whole = {.rank = update->rank}, all = {.rank = 1, .dims = {zb_shape_elements(in)}},
+  const zb_shape all = {.rank = 1, .dims = {zb_shape_elements(in)}},
                  news = {.rank = 1, .dims = {zb_shape_elements(update)}};
   int64_t strides[ZB_DIMS_MAX];
   zb_strides(in, strides);
   zb_operand place = zb_operand_scalar(n, ZB_I64, 0), zero = place;
   for (int d = 0; d < in->rank; ++d) {
-    zb_shape line = whole;
-    for (int k = 0; k < line.rank; ++k)
-      line.dims[k] = k == d ? update->dims[d] : 1;
     zb_operand start = zb_operand_apply2(n, "max", zb_operand_cast(n, zb_operand_in(n, 2 + d), ZB_I64), zero);
     zb_operand most = zb_operand_scalar(n, ZB_I64, (double)(in->dims[d] - update->dims[d]));
     start = zb_operand_apply2(n, "min", start, most);
-    zb_operand own = zb_operand_reshape(n, zb_meaning_range(n, update->dims[d], 0, 1), &line);
+    zb_operand own = zb_meaning_along(n, update, d, 1);
     own = zb_meaning_line(n, zb_operand_apply2(n, "add", own, start), (double)strides[d], 0);
     place = zb_operand_apply2(n, "add", place, own);
   }

@@ -155,13 +155,6 @@ static zb_operand component(zb_import_node *n, const windows *g, int k) {
   return zb_operand_reshape(n, indices, &line);
 }
 
-static zb_operand line_along(zb_import_node *n, const windows *g, int dimension) {
-  zb_shape line = g->places;
-  for (int d = 0; d < line.rank; ++d)
-    if (d != dimension) line.dims[d] = 1;
-  return zb_operand_reshape(n, zb_meaning_range(n, line.dims[dimension], 0, 1), &line);
-}
-
 static zb_operand joined(zb_import_node *n, zb_operand valid, zb_operand also) {
   return valid ? zb_operand_apply2(n, "and", valid, also) : also;
 }
@@ -172,7 +165,7 @@ static zb_operand index_of(zb_import_node *n, const windows *g, int64_t d, zb_op
   const int map = position(g->map, g->map_count, d), batch = position(g->batch, g->batch_count, d);
   const double dim = (double)g->operand.dims[d];
   zb_operand index = map >= 0     ? component(n, g, map)
-                     : batch >= 0 ? line_along(n, g, tuple_dimension(g, g->index_batch[batch]))
+                     : batch >= 0 ? zb_meaning_along(n, &g->places, tuple_dimension(g, g->index_batch[batch]), 1)
                                   : zb_operand_scalar(n, ZB_I64, 0);
   if (g->space.rank > 1 || g->is_scatter || g->window_dimension[d] >= 0) index = zb_operand_cast(n, index, ZB_I64);
   zb_operand zero = zb_operand_number(n, index, 0), end = zb_operand_number(n, index, dim);
@@ -185,7 +178,7 @@ static zb_operand index_of(zb_import_node *n, const windows *g, int64_t d, zb_op
     *valid = joined(n, *valid, zb_operand_apply2(n, "less", index, end));
   }
   if (g->window_dimension[d] < 0) return index;
-  index = zb_operand_apply2(n, "add", index, line_along(n, g, g->window_dimension[d]));
+  index = zb_operand_apply2(n, "add", index, zb_meaning_along(n, &g->places, g->window_dimension[d], 1));
   if (g->is_scatter) *valid = joined(n, *valid, zb_operand_apply2(n, "less", index, end));
   return index;
 }
