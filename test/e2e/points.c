@@ -45,8 +45,8 @@ static zb_status compile(points *p, zb_compile_params *params) {
   ZB_TRY_GOTO(zb_params_complete(params, &owned, &open));
   ZB_TRY_GOTO(zb_pipeline_of_params(params, open, &pipeline));
   part = pipeline; /* which owns what they point to */
-  for (part.count = 0; strcmp(part.entries[part.count].def->name, "zb-choose") != 0;)
-    ++part.count;
+  for (part.count = 0; strcmp(part.entries[part.count].def->name, "zb-partition") != 0;)
+    ++part.count; /* nothing is chosen for one rank */
   ZB_TRY_GOTO(zb_pipeline_run(&part, &p->program, &state, &hooks));
   if (!zb_pass_function(p->program.module, &p->function, &p->block)) status = ZB_ERROR(INVALID, "no program");
 cleanup:
