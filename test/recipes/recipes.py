@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Follows the recipes of CONTRIBUTING.md with prepared files, in a copy of the tree: an elementwise op (CPU, CUDA,
-ONNX), a schedule, a pass, an option of a compile and an importer. Builds, runs the tests that the recipes name, and
-prints what existing files changed.
+ONNX), an elementwise operator of three formats, a schedule, a pass, an option of a compile and an importer. Builds,
+runs the tests that the recipes name, and prints what existing files changed.
 
     recipes.py [--build FOLDER] [--keep]
 
 Rows go into existing files before a line that is there already; new files lie under Inputs/RECIPE/. A recipe may change
-only so many existing files of the product: op 4, the others 1. Its rows in tables of tests are counted beside them. One
-line a check, "ok - NAME"; takes a build of the whole tree, so tools/test.sh does not run it.
+only so many existing files of the product: op and operator 4, the others 1. Its rows in tables of tests are counted
+beside them. One line a check, "ok - NAME"; takes a build of the whole tree, so tools/test.sh does not run it.
 """
 import argparse
 import array
@@ -47,6 +47,12 @@ SQUARE_CONSTRAINTS = """  func.func @square_c1(%0: tensor<4xi64>) {
     return
   }
 """.replace("GOT", "tensor<5xf32>")
+BENT = """static zb_operand bent(zb_import_node *n, zb_operand x) {
+  zb_operand above = zb_meaning_line(n, square(n, x), 1, 1);
+  return zb_operand_apply2(n, "mul", x, zb_operand_apply1(n, "rsqrt", above));
+}
+
+"""
 # Recipe: (most existing files of the product, [(file, the line to stand before, text)], [commands after the build]).
 RECIPES = {
     "op": (4, [
@@ -67,6 +73,15 @@ RECIPES = {
     ], ["build/test/ir-dialect_test", "build/test/ir-op_table_test", "build/test/ir-split_test",
         "build/test/kernels-conformance_test", "build/test/kernels-gradient_test", "build/test/kernels-digits_test",
         "build/test/kernels-cuda-conformance_test", "lit-22 -q test/ir"]),
+    "operator": (4, [
+        ("ir/import/meaning/elementwise.c", "static const struct {", BENT),
+        ("ir/import/meaning/elementwise.c", '    {"exp2", exp2_of},', '    {"bent", bent},\n'),
+        ("ir/import/aten/aten_ops.def", 'UNARY(tan, "tan")', 'UNARY(bent, "bent")\n'),
+        ("ir/import/onnx/onnx_ops.def", 'UNARY(Tan, "tan")', 'UNARY(Bent, "bent")\n'),
+        ("ir/import/paddle/paddle_ops.def", "PADDLE_UNARY(tan, tan,",
+         'PADDLE_UNARY(bent, bent, "", unary, "bent", "X")\n'),
+        ("test/e2e/meaning_pairs.py", '    unary("selu",', '    unary("bent", "Bent", "bent"),\n'),
+    ], ["python3 test/e2e/meaning.py --bin build/bin bent", "build/test/ir-import-import_test"]),
     "schedule": (1, [
         ("passes/schedule/schedules.def", "ZB_SCHEDULE(zb_h1,", 'ZB_SCHEDULE(recipe_w_last, "")\n'),
     ], ["build/test/passes-schedule-schedules_test",
@@ -93,7 +108,8 @@ RECIPES = {
     ], ["build/bin/zbc test/ir/import/three.layers -o out/layers --ranks 2 --micro-batches 4",
         "build/bin/zb-run out/layers --data text:test/data/corpus.txt --steps 3"]),
 }
-TARGETS = ["all", "ir-dialect_test", "ir-op_table_test", "ir-split_test", "kernels-conformance_test",
+TARGETS = ["all", "ir-dialect_test", "ir-import-import_test", "ir-op_table_test", "ir-split_test",
+           "kernels-conformance_test",
            "kernels-gradient_test", "kernels-digits_test", "kernels-cuda-conformance_test",
            "passes-schedule-schedules_test"]
 
