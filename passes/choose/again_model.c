@@ -88,71 +88,48 @@ static void keep_share(zb_level *level, int share) {
     level->in_b[share][g] = level->w.groups[g].in_b;
 }
 
+static void set_all(zb_w_groups *w, zb_level *level, zb_in_b which, int share) {
+  zb_w_groups_set_all(w, which);
+  keep_share(level, share);
+}
+
 /* Equal parts of what ranks can do without in the order of level 0, each with as little time in B as is found; of large
  * programs, whose frames take their time, fewer. */
-static zb_status find_parts(zb_again_model *m, zb_level *level) {
+static zb_status find_parts(zb_again_model *m, zb_level *level, zb_split_problem *split) {
   enum { WORK = 200000, NODES = 4000 };
   const int stride = 1 + level->graph.node_count / NODES;
-  zb_w_groups *w = &level->w;
-  zb_split_memory memory;
-  ZB_TRY(zb_split_memory_build(&m->arena, w, &level->problem, &memory));
-  zb_split_problem split = {.w = w, .memory = &memory, .problem = &level->problem.problem, .order = &m->order};
   int64_t *least = ZB_NEW(&m->arena, int64_t, m->ranks), *most = ZB_NEW(&m->arena, int64_t, m->ranks);
   ZB_TRY(zb_arena_status(&m->arena));
-  for (int g = 0; g < w->group_count; ++g)
-    zb_w_group_set(w, g, true);
-  keep_share(level, ZB_SHARE_ALL_IN_B);
+  set_all(&level->w, level, ZB_IN_B_ALL, ZB_SHARE_ALL_IN_B);
   for (int r = 0; r < m->ranks; ++r)
-    least[r] = zb_split_peak(&split, r);
-  for (int g = 0; g < w->group_count; ++g)
-    zb_w_group_set(w, g, false);
+    least[r] = zb_split_peak(split, r);
+  set_all(&level->w, level, ZB_IN_B_NONE, 0);
   for (int r = 0; r < m->ranks; ++r)
-    most[r] = zb_split_peak(&split, r);
+    most[r] = zb_split_peak(split, r);
   for (int share = 0; share < ZB_SHARE_PARTS; ++share) {
     for (int r = 0; r < m->ranks && share % stride == 0; ++r) {
       const int64_t limit = most[r] - (most[r] - least[r]) * share / ZB_SHARE_PARTS;
       int64_t least_ps;
-      ZB_TRY(zb_split_choose_rank(&split, r, limit, 0, WORK, &least_ps));
+      ZB_TRY(zb_split_choose_rank(split, r, limit, 0, WORK, &least_ps));
     }
     keep_share(level, share);
   }
-  return NULL;
-}
-
-static zb_status find_shares(zb_again_model *m, zb_level *level) {
-  zb_w_groups *w = &level->w;
-  ZB_TRY(find_parts(m, level));
-  for (int g = 0; g < w->group_count; ++g)
-    zb_w_group_set(w, g, !w->groups[g].has_product);
-  keep_share(level, ZB_SHARE_PRODUCTS);
+  set_all(&level->w, level, ZB_IN_B_OTHERS, ZB_SHARE_PRODUCTS);
   return NULL;
 }
 
 /* ---- What stages take ---- */
 
-/* The problem of a level with a share. */
-static zb_status frame(zb_again_model *m, const zb_level *level, int share, zb_module_problem *out) {
+/* The problem of a level. */
+static zb_status frame(zb_again_model *m, const zb_level *level, zb_module_problem *out) {
   const zb_judged *framed;
   zb_choice choice = {0};
   zb_status status = zb_choice_take(&choice, &m->parts, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
   choice.decided |= ZB_CHOICE_AGAIN | (m->shares > 1 ? ZB_CHOICE_IN_B : 0U);
   choice.again = level->again;
-  choice.in_b = level->b_items[share];
   if (!status) status = zb_judge_program(&m->search->judge, m->asked, &choice, ZB_JUDGED_FRAMED, &framed);
   if (!status) status = zb_module_problem_build(framed->program.module, m->asked->micro_batches, out);
   zb_choice_deinit(&choice);
-  return status;
-}
-
-/* The gradients of a share, by number. */
-static zb_status put_share(zb_again_model *m, zb_level *level, int share) {
-  zb_choice groups = {0};
-  for (int g = 0; g < level->w.group_count; ++g)
-    zb_w_group_set(&level->w, g, level->in_b[share][g]);
-  zb_status status = zb_chosen_put_in_b(&level->w, &groups);
-  for (size_t i = 0; i < groups.in_b.count && !status; ++i)
-    if (!ZB_PUSH(&m->arena, &level->b_items[share], groups.in_b.items[i])) status = zb_arena_status(&m->arena);
-  zb_choice_deinit(&groups);
   return status;
 }
 
@@ -165,28 +142,47 @@ static zb_status keep_costs(zb_again_model *m, zb_level *level, int share, const
   return NULL;
 }
 
-/* A share may be another one again: in small programs, and with few groups. */
-static int same_share(const zb_level *level, int share) {
-  for (int other = 0; other < share; ++other)
-    if (memcmp(level->in_b[other], level->in_b[share], (size_t)level->w.group_count * sizeof *level->in_b[0]) == 0)
-      return other;
-  return share;
+/* The gradients of the groups that are in B, by number. */
+static zb_status put_share(zb_again_model *m, zb_level *level, int share) {
+  zb_choice groups = {0};
+  zb_status status = zb_chosen_put_in_b(&level->w, &groups);
+  for (size_t i = 0; i < groups.in_b.count && !status; ++i)
+    if (!ZB_PUSH(&m->arena, &level->b_items[share], groups.in_b.items[i])) status = zb_arena_status(&m->arena);
+  zb_choice_deinit(&groups);
+  return status;
 }
 
-static zb_status measure_share(zb_again_model *m, zb_level *level, int share) {
-  const int same = same_share(level, share);
-  zb_module_problem problem = {0};
-  if (same < share) {
-    level->b_items[share] = level->b_items[same];
-    level->costs[share] = level->costs[same];
-    level->base_bytes[share] = level->base_bytes[same];
-    return NULL;
+/* A share changes what stages take by sums: the same times as its plan has, and nearly the same bytes. */
+static zb_status measure_share(zb_again_model *m, zb_level *level, int share, const zb_split_problem *split) {
+  zb_w_groups *w = &level->w;
+  ZB_TRY(keep_costs(m, level, share, &level->problem));
+  for (int r = 0; r < m->ranks; ++r)
+    level->base_bytes[share][r] -= zb_split_beside(split->memory, r);
+  for (int g = 0; g < w->group_count; ++g) {
+    zb_w_group_set(w, g, level->in_b[share][g]);
+    level->costs[share][w->groups[g].stage].b_accumulates |= level->in_b[share][g];
+  }
+  for (int r = 0; r < m->ranks; ++r)
+    level->base_bytes[share][r] += zb_split_beside(split->memory, r);
+  for (int s = 0; s < m->stages; ++s) {
+    const bool accumulates = level->costs[share][s].b_accumulates;
+    level->costs[share][s] = zb_split_cost(split, s);
+    level->costs[share][s].b_accumulates = accumulates;
   }
   ZB_TRY(put_share(m, level, share));
-  zb_status status = frame(m, level, share, &problem);
-  if (!status) status = keep_costs(m, level, share, &problem);
-  zb_module_problem_deinit(&problem);
-  return status;
+  zb_w_groups_set_all(w, ZB_IN_B_NONE);
+  return NULL;
+}
+
+static zb_status find_shares(zb_again_model *m, zb_level *level) {
+  zb_split_memory memory;
+  ZB_TRY(zb_split_memory_build(&m->arena, &level->w, &level->problem, &memory));
+  zb_split_problem split = {.w = &level->w, .memory = &memory, .problem = &level->problem.problem, .order = &m->order};
+  ZB_TRY(find_parts(m, level, &split));
+  zb_w_groups_set_all(&level->w, ZB_IN_B_NONE);
+  for (int share = 1; share < m->shares; ++share)
+    ZB_TRY(measure_share(m, level, share, &split));
+  return NULL;
 }
 
 /* The first order. A search stands behind rules in time and is never worse than their orders, so one of them, of those
@@ -232,13 +228,10 @@ static zb_status build_level(zb_again_model *m, int number) {
   for (int share = 0; share < m->shares; ++share)
     level->in_b[share] = ZB_NEW(&m->arena, bool, level->w.group_count);
   ZB_TRY(zb_arena_status(&m->arena));
-  ZB_TRY(frame(m, level, 0, &level->problem));
+  ZB_TRY(frame(m, level, &level->problem));
   ZB_TRY(keep_costs(m, level, 0, &level->problem));
   if (number == 0) ZB_TRY(find_rule(m));
-  if (m->shares > 1) ZB_TRY(find_shares(m, level));
-  for (int share = 1; share < m->shares; ++share)
-    ZB_TRY(measure_share(m, level, share));
-  return NULL;
+  return m->shares > 1 ? find_shares(m, level) : NULL;
 }
 
 /* ---- Looking ---- */

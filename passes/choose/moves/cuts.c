@@ -374,13 +374,15 @@ zb_status zb_cuts_few_tried(zb_choice_search *search, const zb_asked *given, zb_
   const zb_judged *staged;
   zb_choice placed = {0}, few = {0};
   zb_found next = {0};
+  bool may_help;
   if (!is_auto(asked->recompute) || !out->candidate->choice.decided) return NULL;
   zb_status status = zb_choice_take(&placed, &out->candidate->choice, ZB_CHOICE_PLACEMENT);
   if (!status) status = zb_judge_program(&search->judge, asked, &placed, ZB_JUDGED_STAGED, &staged);
   if (status || !staged->places.few) goto cleanup;
   ZB_TRY_GOTO(zb_choice_take(&placed, &staged->made, ZB_CHOICE_CUTS));
   ZB_TRY_GOTO(set_cuts(&placed, &staged->places, staged->places.few, &few));
-  ZB_TRY_GOTO(zb_search_below(search, &zb_move_cuts, asked, &few, &next));
+  ZB_TRY_GOTO(zb_bound_allows(&search->judge, asked, &few, out->candidate, &may_help));
+  if (may_help) ZB_TRY_GOTO(zb_search_below(search, &zb_move_cuts, asked, &few, &next));
   zb_found_keep(out, &next, asked->limit);
 cleanup:
   zb_choice_deinit(&placed);

@@ -374,8 +374,10 @@ static zb_status prove(policy *p, int64_t bytes, outcome *best) {
   return NULL;
 }
 
-/* Whether a rank takes more than that with any choice and any order, for parameters, their state and the like. */
-static bool is_hopeless(const policy *p, int64_t bytes) {
+/* Whether a rank takes more than that with any choice and any order, for parameters, their state and the like; or the
+ * plan with all in B does by far, which takes the least memory, but for the workspace of B. */
+static bool is_hopeless(const policy *p, const outcome *whole, int64_t bytes) {
+  if (!zb_candidate_fits(whole->plan, bytes) && whole->plan->most > bytes + bytes / 8) return true;
   for (int r = 0; r < p->ranks; ++r)
     if (p->memory.fixed[r] > bytes) return true;
   return false;
@@ -397,13 +399,13 @@ static zb_status choose(policy *p, outcome *all, outcome *best) {
   zb_w_groups_set_all(&p->w, ZB_IN_B_ALL);
   ZB_TRY_GOTO(compile(p, p->asked, &whole));
   if (zb_candidate_is_better(whole.plan, best->plan, bytes)) *best = whole;
-  for (double share = 1; share > 0.2 && !is_hopeless(p, bytes); share /= 2) {
+  for (double share = 1; share > 0.2 && !is_hopeless(p, &whole, bytes); share /= 2) {
     ZB_TRY_GOTO(begin_again(p));
     ZB_TRY_GOTO(fit(p, bytes, bytes, share, all, best));
     if (!p->limit || !p->asked->keeps_limit || !zb_judge_pays(&p->search->judge)) break;
   }
   for (int64_t less = bytes;
-       p->w.group_count <= FEW_GROUPS && p->limit && !p->asked->keeps_limit && !is_hopeless(p, bytes);) {
+       p->w.group_count <= FEW_GROUPS && p->limit && !p->asked->keeps_limit && !is_hopeless(p, &whole, bytes);) {
     less = zb_level_below(less, RUNGS);
     if (less < bytes - bytes / 8) break;
     ZB_TRY_GOTO(begin_again(p));
