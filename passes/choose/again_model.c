@@ -120,13 +120,14 @@ static zb_status find_parts(zb_again_model *m, zb_level *level, zb_split_problem
 
 /* ---- What stages take ---- */
 
-/* The problem of a level. */
-static zb_status frame(zb_again_model *m, const zb_level *level, zb_module_problem *out) {
+/* The problem of a level with a share. */
+static zb_status frame(zb_again_model *m, const zb_level *level, int share, zb_module_problem *out) {
   const zb_judged *framed;
   zb_choice choice = {0};
   zb_status status = zb_choice_take(&choice, &m->parts, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
   choice.decided |= ZB_CHOICE_AGAIN | (m->shares > 1 ? ZB_CHOICE_IN_B : 0U);
   choice.again = level->again;
+  choice.in_b = level->b_items[share];
   if (!status) status = zb_judge_program(&m->search->judge, m->asked, &choice, ZB_JUDGED_FRAMED, &framed);
   if (!status) status = zb_module_problem_build(framed->program.module, m->asked->micro_batches, out);
   zb_choice_deinit(&choice);
@@ -149,6 +150,19 @@ static zb_status put_share(zb_again_model *m, zb_level *level, int share) {
   for (size_t i = 0; i < groups.in_b.count && !status; ++i)
     if (!ZB_PUSH(&m->arena, &level->b_items[share], groups.in_b.items[i])) status = zb_arena_status(&m->arena);
   zb_choice_deinit(&groups);
+  return status;
+}
+
+/* By a compile: those that take least, whose bytes an error names. */
+static zb_status frame_share(zb_again_model *m, zb_level *level, int share) {
+  zb_module_problem problem = {0};
+  for (int g = 0; g < level->w.group_count; ++g)
+    zb_w_group_set(&level->w, g, level->in_b[share][g]);
+  ZB_TRY(put_share(m, level, share));
+  zb_w_groups_set_all(&level->w, ZB_IN_B_NONE);
+  zb_status status = frame(m, level, share, &problem);
+  if (!status) status = keep_costs(m, level, share, &problem);
+  zb_module_problem_deinit(&problem);
   return status;
 }
 
@@ -181,7 +195,7 @@ static zb_status find_shares(zb_again_model *m, zb_level *level) {
   ZB_TRY(find_parts(m, level, &split));
   zb_w_groups_set_all(&level->w, ZB_IN_B_NONE);
   for (int share = 1; share < m->shares; ++share)
-    ZB_TRY(measure_share(m, level, share, &split));
+    ZB_TRY(share < ZB_SHARE_PRODUCTS ? measure_share(m, level, share, &split) : frame_share(m, level, share));
   return NULL;
 }
 
@@ -228,7 +242,7 @@ static zb_status build_level(zb_again_model *m, int number) {
   for (int share = 0; share < m->shares; ++share)
     level->in_b[share] = ZB_NEW(&m->arena, bool, level->w.group_count);
   ZB_TRY(zb_arena_status(&m->arena));
-  ZB_TRY(frame(m, level, &level->problem));
+  ZB_TRY(frame(m, level, 0, &level->problem));
   ZB_TRY(keep_costs(m, level, 0, &level->problem));
   if (number == 0) ZB_TRY(find_rule(m));
   return m->shares > 1 ? find_shares(m, level) : NULL;
