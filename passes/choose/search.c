@@ -91,32 +91,36 @@ static zb_status search_others(zb_choice_search *search, const zb_asked *given, 
   return NULL;
 }
 
-/* Whether no choice comes near the limit: what takes the least memory, one micro-batch at a time with all that may be
- * computed again and all gradients in B, needs half as much again, or more. *found: that, then. */
+/* The plan of what takes little memory, where one micro-batch at a time would need half as much again as the limit, or
+ * more; else *out is false. */
+static zb_status refuse_one(zb_choice_search *search, const zb_asked *least, const zb_choice *choice, zb_found *found,
+                            bool *out) {
+  int64_t bytes;
+  zb_found next;
+  ZB_TRY(zb_bound_bytes(&search->judge, least, choice, &bytes));
+  *out = bytes && bytes / 3 > least->limit / 2;
+  if (!*out) return NULL;
+  ZB_TRY(zb_search_below(search, &zb_move_cuts, least, choice, &next));
+  zb_found_keep(found, &next, least->limit);
+  return NULL;
+}
+
+/* Whether no choice comes near the limit: not with all that may be computed again, nor, as that goes with other cuts,
+ * with nothing, and with all gradients in B. *found: what needs least of that. */
 static zb_status refuse(zb_choice_search *search, const zb_asked *asked, zb_found *found, bool *out) {
   enum { PLACEMENTS = 2 };
-  const zb_asked least = zb_asked_fixed(asked, "none", "all");
-  zb_choice choices[PLACEMENTS];
-  int count = 1;
-  memset(choices, 0, sizeof choices);
-  *out = false;
-  if (!asked->limit || asked->is_file) return NULL;
-  if (asked->placement_is_open) {
-    int at = 0;
-    for (count = 0; count < PLACEMENTS && zb_placement_next(asked, 0, &at, &choices[count]);)
-      ++count;
+  const char *const recomputes[] = {"all", "none"};
+  const int open = strcmp(asked->recompute, "auto") == 0 ? 2 : 1;
+  zb_choice choice = {0};
+  int at = 0;
+  *out = asked->limit && !asked->is_file;
+  for (int p = 0; p < (asked->placement_is_open ? PLACEMENTS : 1) && *out; ++p) {
+    if (asked->placement_is_open && !zb_placement_next(asked, 0, &at, &choice)) break;
+    for (int r = 0; r < open && *out; ++r) {
+      const zb_asked least = zb_asked_fixed(asked, "none", recomputes[r]);
+      ZB_TRY(refuse_one(search, &least, &choice, found, out));
+    }
   }
-  for (int i = 0; i < count; ++i) {
-    int64_t bytes;
-    ZB_TRY(zb_bound_bytes(&search->judge, &least, &choices[i], &bytes));
-    if (!bytes || bytes / 3 <= asked->limit / 2) return NULL;
-  }
-  for (int i = 0; i < count; ++i) {
-    zb_found next;
-    ZB_TRY(zb_search_below(search, &zb_move_cuts, &least, &choices[i], &next));
-    zb_found_keep(found, &next, asked->limit);
-  }
-  *out = true;
   return NULL;
 }
 
