@@ -7,7 +7,7 @@ keeps its limit.
 
 A setting is a model, a mesh, a schedule or search, a metric, --split and --recompute. Its number and the seed draw it,
 so --first 17 --count 1 is the setting 17 again. --keep writes the command lines of what is wrong. --seconds: no further
-setting after so long.
+compile after so long.
 """
 import json
 import math
@@ -87,16 +87,22 @@ def step_of(summary, metric):
 
 
 class Monotone:
-    def __init__(self, suite, folder, seed):
-        self.suite, self.folder, self.seed, self.wrong, self.compiles, self.kept = suite, folder, seed, [], 0, 0
+    def __init__(self, suite, folder, options):
+        self.suite, self.folder, self.seed, self.wrong = suite, folder, options.seed, []
+        self.settings, self.compiles, self.kept, self.end = 0, 0, 0, time.monotonic() + options.seconds
 
     def setting(self, number, model, arguments, metric):
         out = os.path.join(self.folder, str(number))
+        if time.monotonic() > self.end:
+            return
+        self.settings += 1
         most = needed(self.suite, model, arguments, out)
         if not most:
             return
         least_step, with_limit = math.inf, 0
         for limit in draw_limits(random.Random(f"{self.seed} {number} limits"), most):
+            if time.monotonic() > self.end:
+                return
             words = [*arguments, "--memory-limit", str(limit)]
             done = self.suite.run("zbc", model, "-o", out, "--json", *words)
             line = f"zbc {os.path.relpath(model, common.SOURCE)} {' '.join(words)} -o DIR"
@@ -122,18 +128,12 @@ def main():
     options = common.arguments(__doc__, ("--count", {"type": int, "default": 12}),
                                ("--first", {"type": int, "default": 0}), ("--seed", {"type": int, "default": 38}),
                                ("--keep", {}), ("--seconds", {"type": float, "default": math.inf}))
-    suite, begin, done = common.Suite(options.bin), time.monotonic(), []
+    suite = common.Suite(options.bin)
     with common.scratch() as folder:
-        monotone = Monotone(suite, folder, options.seed)
-
-        def one(case):
-            if time.monotonic() - begin < options.seconds:
-                monotone.setting(*case)
-                done.append(case)
-
-        common.run_parallel([lambda case=case: one(case) for case in
+        monotone = Monotone(suite, folder, options)
+        common.run_parallel([lambda case=case: monotone.setting(*case) for case in
                              settings(suite, options.seed, options.first, options.count)], options.jobs)
-    print(f"seed {options.seed}: {len(done)} settings, {monotone.compiles} compiles, {monotone.kept} with a plan")
+    print(f"seed {options.seed}: {monotone.settings} settings, {monotone.compiles} compiles, {monotone.kept} plans")
     if options.keep:
         with open(options.keep, "w") as file:
             file.writelines(monotone.wrong)
