@@ -27,7 +27,7 @@ typedef struct zb_compile_state {
   const struct zb_choice *choice; /* that passes obey (passes/choice/choice.h); NULL: they decide */
   struct zb_choice *made;         /* what they decided, or obeyed; NULL: nobody asks */
   struct zb_choice *found;        /* where zb-choose puts what it decides, for `choice`; NULL: into the program */
-  struct zb_cut_places *places;   /* filled by zb-partition (passes/stages/cuts.h); NULL: nobody asks */
+  struct zb_cut_places *places;   /* filled by zb-partition (passes/stages/cut/cuts.h); NULL: nobody asks */
   zb_status status;               /* set when a pass failed with more than a wrong program (INFEASIBLE, MEMORY) */
   unsigned lost;                  /* zb_mappings_lost() as it began */
   bool options_of_zbc; /* the options of the passes are those of zbc, under the same names; false: of a pipeline's text

@@ -4,7 +4,7 @@
 
 #include "passes/choose/split_choice.h"
 #include "passes/function.h"
-#include "passes/stages/chosen.h"
+#include "passes/stages/functions/chosen.h"
 #include "passes/stages/cost.h"
 #include "passes/tables.h"
 

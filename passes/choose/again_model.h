@@ -9,8 +9,8 @@
 #define ZB_PASSES_CHOOSE_AGAIN_MODEL_H
 
 #include "passes/choose/search.h"
-#include "passes/stages/recompute_choice.h"
-#include "passes/stages/w_groups.h"
+#include "passes/stages/functions/recompute_choice.h"
+#include "passes/stages/functions/w_groups.h"
 
 /* Shares: none in B; more and more of what frees most bytes for its time, in equal parts of the bytes; what is no
  * product of matrices; all. */

@@ -2,8 +2,8 @@
 
 #include "passes/choose/asked.h"
 
-#include "passes/stages/orders.h"
-#include "passes/stages/schedule_file.h"
+#include "passes/stages/jobs/orders.h"
+#include "passes/stages/jobs/schedule_file.h"
 
 #include <string.h>
 

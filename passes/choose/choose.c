@@ -14,8 +14,8 @@
 
 #include "passes/choose/search.h"
 #include "passes/function.h"
-#include "passes/stages/schedule_file.h"
-#include "passes/stages/step_time.h"
+#include "passes/stages/jobs/schedule_file.h"
+#include "passes/stages/jobs/step_time.h"
 
 #include <string.h>
 

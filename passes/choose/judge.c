@@ -4,8 +4,8 @@
 #include "passes/choose/judge.h"
 
 #include "passes/graph.h"
-#include "passes/stages/schedule_file.h"
-#include "passes/stages/step_time.h"
+#include "passes/stages/jobs/schedule_file.h"
+#include "passes/stages/jobs/step_time.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/memo.h"
 #include "runtime/plan/file/plan.h"

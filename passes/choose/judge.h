@@ -9,8 +9,8 @@
 #define ZB_PASSES_JUDGE_H
 
 #include "passes/choose/asked.h"
-#include "passes/stages/cuts.h"
-#include "passes/stages/problem.h"
+#include "passes/stages/cut/cuts.h"
+#include "passes/stages/jobs/problem.h"
 
 /* A choice and what becomes of it. Never changed once it is made. */
 typedef struct zb_candidate {

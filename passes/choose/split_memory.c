@@ -11,7 +11,7 @@
 #include "passes/function.h"
 #include "passes/rewrite.h"
 #include "passes/stages/classes.h"
-#include "passes/stages/workspace.h"
+#include "passes/stages/places/workspace.h"
 
 #include <string.h>
 

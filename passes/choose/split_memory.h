@@ -5,8 +5,8 @@
 #ifndef ZB_PASSES_SPLIT_MEMORY_H
 #define ZB_PASSES_SPLIT_MEMORY_H
 
-#include "passes/stages/problem.h"
-#include "passes/stages/w_groups.h"
+#include "passes/stages/jobs/problem.h"
+#include "passes/stages/functions/w_groups.h"
 
 typedef struct zb_b_stage zb_b_stage;
 

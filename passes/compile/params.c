@@ -3,10 +3,10 @@
 
 #include "passes/compile/parts.h"
 #include "passes/options.h"
-#include "passes/stages/problem.h"
+#include "passes/stages/jobs/problem.h"
 #include "passes/choose/choose.h"
-#include "passes/stages/schedule_file.h"
-#include "passes/stages/shard_optimizer.h"
+#include "passes/stages/jobs/schedule_file.h"
+#include "passes/stages/functions/shard_optimizer.h"
 #include "runtime/base/file.h"
 #include "runtime/base/update_groups.h"
 #include "runtime/base/words.h"

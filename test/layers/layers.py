@@ -21,6 +21,9 @@ DEVICE = [*PLAN, "runtime/device/"]
 TRANSPORT = [*DEVICE, "runtime/transport/"]
 SCHEDULE = [*BASE, "passes/schedule/"]
 PASS = [*BASE, "ir/", "mlir-c", "passes/"]
+STAGE = [*PASS, *PLAN, "passes/choice/", "passes/stages/"]
+STAGES = [*PASS, "passes/choice/", "passes/stages/", "passes/stages/functions/", "passes/stages/cut/",
+          "passes/stages/jobs/", "passes/stages/places/", "passes/stages/plan/"]
 FOLDERS = {
     "include/zb": ["zb/"],
     "tools": ["zb/", "tools/command/", "tools/run/", "tools/sched/"],
@@ -70,12 +73,16 @@ FOLDERS = {
     "passes/graph": PASS,
     # A value: what it says of a program the stages know, which obey it and know nothing of how it came about.
     "passes/choice": BASE,
-    "passes/stages": [*PASS, *PLAN, "passes/schedule/", "passes/choice/"],
+    "passes/stages": [*PASS, *PLAN],
+    "passes/stages/functions": STAGE,
+    "passes/stages/cut": [*STAGE, "passes/stages/functions/"],
+    "passes/stages/jobs": [*STAGE, "passes/stages/functions/", "passes/schedule/"],
+    "passes/stages/places": [*STAGE, "passes/stages/functions/", "passes/stages/jobs/"],
+    "passes/stages/plan": [*STAGE, "passes/stages/functions/", "passes/stages/jobs/", "passes/stages/places/"],
     # The table of moves is all that it knows of them.
-    "passes/choose": [*PASS, *PLAN, "passes/choice/", "passes/stages/"],
-    "passes/choose/moves": [*PASS, *PLAN, "passes/choice/", "passes/stages/", "passes/choose/"],
-    "passes/compile": [*PASS, *PLAN, "ir/import/", "runtime/formats/", "passes/choice/", "passes/stages/",
-                       "passes/choose/"],
+    "passes/choose": [*STAGES, *PLAN],
+    "passes/choose/moves": [*STAGES, *PLAN, "passes/choose/"],
+    "passes/compile": [*STAGES, *PLAN, "ir/import/", "runtime/formats/", "passes/choose/"],
     "passes/mlir": [*PASS, "mlir or llvm (C++)"],
     "passes/schedule": BASE,
     "passes/schedule/rules": SCHEDULE,
@@ -230,7 +237,7 @@ EXAMPLES = [
     ("runtime/plan/file/r.c", '#include_next "runtime/device/device.h"', "an include that cannot be read here"),
     ("runtime/plan/file/s.c", "#include HEADER", "an include that cannot be read here"),
     ("runtime/base/m.h", "#include <stdio.h>", None),
-    ("passes/stages/o.c",
+    ("passes/stages/jobs/o.c",
      '#include "passes/schedule/model.h"\n#include <mlir-c/IR.h>\n#include "ir/op.h"\n#include "zb/base.h"', None),
     ("tools/p.c", '#include "zb/base.h"\n#include <stdio.h>', None),
     ("runtime/transport/mpi/q.c", "#include <mpi.h>", None),
@@ -249,7 +256,7 @@ RUNNERS = {
 # leave, or lose names.
 CIRCLES_LEFT = {
     ("call", "ir/import/onnx/control"): "nodes",
-    ("call", "passes/stages/cuts"): "cuts_by_rank",
+    ("call", "passes/stages/cut/cuts"): "cuts_by_rank",
     ("call", "runtime/exec/executor"): "validation",
     ("include", "runtime/exec/executor"): "executor_parts",
 }
@@ -424,7 +431,7 @@ def check_itself():
                 file.write(text + "\n")
         edges = {}
         messages = [message for _, rows in check_tree(root, edges) for message in rows]
-    if "passes/schedule/" not in edges["passes/stages"] or "runtime/plan/file/" not in edges["passes/schedule"]:
+    if "passes/schedule/" not in edges["passes/stages/jobs"] or "runtime/plan/file/" not in edges["passes/schedule"]:
         wrong.append("the includes between folders are not collected")
     for path, _, expected in EXAMPLES:
         got = [message for message in messages if message.startswith(path + ":")]

@@ -1,7 +1,7 @@
 /* zb_cuts_choose: against all cuts of small programs, for every placement; balanced ranks for large ones; one stage a
  * rank as before there were ranks to balance. */
 
-#include "passes/stages/cuts.h"
+#include "passes/stages/cut/cuts.h"
 #include "zb/schedule.h"
 
 #include "test/suite.h"

@@ -1,7 +1,7 @@
 /* Layers by module paths, without a program: which lists of modules are layers, and where the stages of a layout end.
  */
 
-#include "passes/stages/named_layers.h"
+#include "passes/stages/cut/named_layers.h"
 #include "zb/layers.h"
 
 #include "test/suite.h"

@@ -1,6 +1,6 @@
 /* zb_choice_order with a memo: the same orders as without, whatever was asked before, and asked again without the work
  * of a search. */
-#include "passes/stages/orders.h"
+#include "passes/stages/jobs/orders.h"
 
 #include "test/passes/schedule/fixture.h"
 

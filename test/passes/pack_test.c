@@ -1,7 +1,7 @@
 /* zb_pack: nothing overlaps, nothing is wasted where the answer is known, and random pieces stay near the bound that no
  * packing can beat. */
 
-#include "passes/stages/pack.h"
+#include "passes/stages/places/pack.h"
 
 #include "test/suite.h"
 

@@ -11,7 +11,7 @@
 #include "passes/choose/search.h"
 #include "passes/choose/split_bound.h"
 #include "passes/function.h"
-#include "passes/stages/chosen.h"
+#include "passes/stages/functions/chosen.h"
 #include "passes/stages/cost.h"
 
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 #include "passes/choose/search.h"
 
 #include "passes/choose/levels.h"
-#include "passes/stages/orders.h"
-#include "passes/stages/schedule_file.h"
+#include "passes/stages/jobs/orders.h"
+#include "passes/stages/jobs/schedule_file.h"
 #include "runtime/base/digest.h"
 
 #include <string.h>
