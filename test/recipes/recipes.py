@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Follows the recipes of CONTRIBUTING.md with prepared files, in a copy of the tree: an elementwise op (CPU, CUDA,
-ONNX), an elementwise operator of three formats, a schedule, a pass, an option of a compile and an importer. Builds,
-runs the tests that the recipes name, and prints what existing files changed.
+ONNX), an elementwise operator of three formats, a schedule, a pass, an option of a compile, a kind of decision and
+an importer. Builds, runs the tests that the recipes name, and prints what existing files changed.
 
     recipes.py [--build FOLDER] [--keep]
 
@@ -105,6 +105,13 @@ RECIPES = {
         "build/bin/zbc test/data/gpt2-tiny.onnx -o out/option --recipe-most 8 --inference 2>&1 | grep 'no effect with'",
         "build/bin/zb-opt --zb-dce=recipe-most=4 test/passes/dce.mlir --split-input-file --allow-unregistered-dialect",
         "grep 'recipe_most: int' tools/python/zb/options.py"]),
+    "decision": (1, [
+        ("passes/choose/moves.def", "ZB_MOVE(order)", "ZB_MOVE(seed)\n"),
+    ], ["build/bin/zbc test/data/gpt2-tiny.onnx -o out/one --ranks 2 --micro-batches 3 --schedule search:budget=65",
+        "build/bin/zbc test/data/gpt2-tiny.onnx -o out/seeds --ranks 2 --micro-batches 3 --schedule search:budget=64 "
+        "--choice-out out/choice",
+        "build/bin/zbc test/data/gpt2-tiny.onnx -o out/again --choice out/choice",
+        "cmp out/seeds/plan.zb out/again/plan.zb"]),
     "importer": (1, [
         ("ir/import/importers.def", 'ZB_IMPORTER(mlir,', 'ZB_IMPORTER(layers, ".layers", NULL)\n'),
     ], ["build/bin/zbc test/ir/import/three.layers -o out/layers --ranks 2 --micro-batches 4",
