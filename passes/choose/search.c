@@ -26,9 +26,12 @@ static void *question_key(const zb_asked *asked, const zb_choice *choice) {
   return zb_id_key((int64_t)(zb_asked_digest(asked, choice) >> 2));
 }
 
-static void note_best(zb_choice_search *search, const zb_candidate *found, int64_t limit) {
-  if (!found || !zb_candidate_fits(found, limit)) return;
-  if (!search->best || zb_candidate_is_better(found, search->best, limit)) search->best = found;
+/* Not of what is asked beside: another schedule, or without the limit. */
+static void note_best(zb_choice_search *search, const zb_asked *asked, const zb_candidate *found) {
+  const zb_asked *given = search->given;
+  if (asked->limit != given->limit || strcmp(asked->schedule, given->schedule) != 0) return;
+  if (!found || !zb_candidate_fits(found, given->limit)) return;
+  if (!search->best || zb_candidate_is_better(found, search->best, given->limit)) search->best = found;
 }
 
 zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb_asked *asked, const zb_choice *choice,
@@ -46,7 +49,7 @@ zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb
     return NULL;
   }
   ZB_TRY(moves[at]->decide(search, asked, choice, out));
-  note_best(search, out->candidate, asked->limit);
+  note_best(search, asked, out->candidate);
   if (asked->cuts_are_open) return NULL;
   zb_arena_map_set(&search->judge.arena, search->known, key, (int64_t)search->answers.count);
   (void)ZB_PUSH(&search->judge.arena, &search->answers, *out);
@@ -179,7 +182,7 @@ static zb_status say(zb_choice_search *search, const zb_asked *asked, zb_candida
 }
 
 zb_status zb_choose(const zb_asked *asked, zb_choice *out, zb_compile_summary *summary) {
-  zb_choice_search search = {.first_ps = INT64_MAX, .slack = 1};
+  zb_choice_search search = {.given = asked, .first_ps = INT64_MAX, .slack = 1};
   zb_found found = {0};
   zb_plan_judge_init(asked->pass, &search.judge);
   search.known = zb_arena_map_pointer(&search.judge.arena);

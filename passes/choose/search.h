@@ -20,6 +20,7 @@ typedef struct zb_found {
 
 typedef struct zb_choice_search {
   zb_plan_judge judge;
+  const zb_asked *given;
   const zb_candidate *best; /* the best within the limit so far; NULL: none yet */
   zb_map *known;            /* of what was asked -> its index in answers */
   ZB_LIST(zb_found) answers;
