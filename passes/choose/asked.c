@@ -19,11 +19,16 @@ zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *o
   return NULL;
 }
 
+/* 0: nothing is known. */
+static void lower(int64_t *known, int64_t to) {
+  if (!*known || to < *known) *known = to;
+}
+
 void zb_asked_tell(zb_asked *asked, double known_ps) {
   const zb_schedule_option *options = asked->is_file ? NULL : asked->rule.schedule->options;
   if (asked->metric == ZB_METRIC_PERIOD || known_ps > 9e18) return;
   for (int i = 0; options && options[i].name; ++i)
-    if (strcmp(options[i].name, "known") == 0) asked->rule.options[i] = (int64_t)known_ps + 1;
+    if (strcmp(options[i].name, "known") == 0) lower(&asked->rule.options[i], (int64_t)known_ps + 1);
 }
 
 zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *order) {

@@ -40,13 +40,17 @@ static void swap_orders(zb_order *a, zb_order *b) {
   *b = before;
 }
 
+/* A problem where ranks wait for messages may say a little more of an order than its plan takes. */
+static const double waits = 1.005;
+
 /* A search that counts sums over replicas looks elsewhere, so what one finds that does not may take less with them:
  * both are made unless no order takes less than the first, and the shorter one is kept. */
 static zb_status run_choice(const zb_choice_search *search, const zb_asked *asked, const zb_problem *problem,
-                            zb_order *out) {
+                            const zb_candidate *own, zb_order *out) {
   zb_memo *memo = asked->pass->program->memo;
   zb_asked told = *asked;
   if (search->best) zb_asked_tell(&told, search->slack * (double)search->best->step_ps);
+  if (own) zb_asked_tell(&told, waits * (double)own->step_ps);
   zb_problem without = *problem;
   zb_order other = {0};
   zb_status status = NULL;
@@ -56,6 +60,7 @@ static zb_status run_choice(const zb_choice_search *search, const zb_asked *aske
   if (problem->reduction_count == 0 || !asked->rule.schedule->searches) return NULL;
   ZB_TRY_GOTO(time_order(problem, out, &own_ps));
   if (own_ps <= zb_lower_bound_ps(problem)) return NULL;
+  zb_asked_tell(&told, (double)own_ps);
   ZB_TRY_GOTO(zb_choice_order(memo, &told.rule, true, &without, &other));
   ZB_TRY_GOTO(time_order(problem, &other, &other_ps));
   if (other_ps < own_ps) swap_orders(out, &other);
@@ -141,7 +146,7 @@ static zb_status try_limits(fitting *f, int64_t limit, bool *fits, int64_t *ps) 
   zb_order order = {0};
   const zb_candidate *next;
   zb_status status = NULL;
-  ZB_TRY(run_choice(f->search, f->asked, &f->given, &order));
+  ZB_TRY(run_choice(f->search, f->asked, &f->given, f->best, &order));
   ZB_TRY_GOTO(time_order(&f->problem, &order, ps));
   if (f->best && *ps >= f->best->step_ps) goto cleanup;
   ZB_TRY_GOTO(try_order(f, &order, &next));
@@ -200,11 +205,11 @@ static zb_status run_both(fitting *f) {
   zb_order order = {0}, other = {0};
   const zb_candidate *next;
   zb_status status = NULL;
-  ZB_TRY(run_choice(f->search, f->asked, &f->problem, &order));
+  ZB_TRY(run_choice(f->search, f->asked, &f->problem, NULL, &order));
   ZB_TRY_GOTO(try_order(f, &order, &f->best));
   if (!f->asked->rule.schedule->searches || f->problem.ranks == 1) goto cleanup;
   ZB_TRY_GOTO(add_waits(&f->arena, &f->problem, &f->given));
-  ZB_TRY_GOTO(run_choice(f->search, f->asked, &f->given, &other));
+  ZB_TRY_GOTO(run_choice(f->search, f->asked, &f->given, f->best, &other));
   ZB_TRY_GOTO(try_order(f, &other, &next));
   if (next->step_ps < f->best->step_ps) f->best = next;
 cleanup:
