@@ -94,36 +94,56 @@ static zb_status search_others(zb_choice_search *search, const zb_asked *given, 
   return NULL;
 }
 
-/* The plan of what takes little memory, where one micro-batch at a time would need half as much again as the limit, or
- * more; else *out is false. */
-static zb_status refuse_one(zb_choice_search *search, const zb_asked *least, const zb_choice *choice, zb_found *found,
-                            bool *out) {
-  int64_t bytes;
+/* Choices that take little memory: on each of the first placements with all that may be computed again, and, as that
+ * goes with other cuts, with nothing; all gradients in B. */
+enum { LEAST_PLACEMENTS = 2, LEAST = 2 * LEAST_PLACEMENTS };
+typedef struct least_choice {
+  zb_asked asked;
+  zb_choice choice;
+} least_choice;
+
+static int find_least(const zb_asked *asked, least_choice *out) {
+  static const char *const recomputes[] = {"all", "none"};
+  const int open = strcmp(asked->recompute, "auto") == 0 ? 2 : 1;
+  zb_choice choice = {0};
+  int at = 0, count = 0;
+  for (int p = 0; p < (asked->placement_is_open ? LEAST_PLACEMENTS : 1); ++p) {
+    if (asked->placement_is_open && !zb_placement_next(asked, 0, &at, &choice)) break;
+    for (int r = 0; r < open; ++r)
+      out[count++] = (least_choice){zb_asked_fixed(asked, "none", recomputes[r]), choice};
+  }
+  return count;
+}
+
+static zb_status try_least(zb_choice_search *search, const least_choice *least, zb_found *found) {
   zb_found next;
-  ZB_TRY(zb_bound_bytes(&search->judge, least, choice, &bytes));
-  *out = bytes && bytes / 3 > least->limit / 2;
-  if (!*out) return NULL;
-  ZB_TRY(zb_search_below(search, &zb_move_cuts, least, choice, &next));
-  zb_found_keep(found, &next, least->limit);
+  ZB_TRY(zb_search_below(search, &zb_move_cuts, &least->asked, &least->choice, &next));
+  zb_found_keep(found, &next, least->asked.limit);
   return NULL;
 }
 
-/* Whether no choice comes near the limit: not with all that may be computed again, nor, as that goes with other cuts,
- * with nothing, and with all gradients in B. *found: what needs least of that. */
+/* Whether no choice comes near the limit: those that take little would need half as much again, or more, for one
+ * micro-batch at a time. *found: what needs least of their plans. */
 static zb_status refuse(zb_choice_search *search, const zb_asked *asked, zb_found *found, bool *out) {
-  enum { PLACEMENTS = 2 };
-  const char *const recomputes[] = {"all", "none"};
-  const int open = strcmp(asked->recompute, "auto") == 0 ? 2 : 1;
-  zb_choice choice = {0};
-  int at = 0;
+  least_choice least[LEAST];
+  const int count = find_least(asked, least);
   *out = asked->limit && !asked->is_file;
-  for (int p = 0; p < (asked->placement_is_open ? PLACEMENTS : 1) && *out; ++p) {
-    if (asked->placement_is_open && !zb_placement_next(asked, 0, &at, &choice)) break;
-    for (int r = 0; r < open && *out; ++r) {
-      const zb_asked least = zb_asked_fixed(asked, "none", recomputes[r]);
-      ZB_TRY(refuse_one(search, &least, &choice, found, out));
-    }
+  for (int i = 0; i < count && *out; ++i) {
+    int64_t bytes;
+    ZB_TRY(zb_bound_bytes(&search->judge, &least[i].asked, &least[i].choice, &bytes));
+    *out = bytes && bytes / 3 > asked->limit / 2;
+    if (*out) ZB_TRY(try_least(search, &least[i], found));
   }
+  return NULL;
+}
+
+/* Nothing fits: what an error says to be enough is the least there is, and is tried before it is said. */
+static zb_status give_up(zb_choice_search *search, const zb_asked *asked, zb_found *found) {
+  least_choice least[LEAST];
+  const int count = find_least(asked, least);
+  if (!asked->limit || asked->is_file || zb_candidate_fits(found->candidate, asked->limit)) return NULL;
+  for (int i = 0; i < count; ++i)
+    ZB_TRY(try_least(search, &least[i], found));
   return NULL;
 }
 
@@ -133,7 +153,8 @@ static zb_status search_all(zb_choice_search *search, const zb_asked *asked, zb_
   ZB_TRY(refuse(search, asked, out, &is_hopeless));
   if (is_hopeless) return NULL;
   ZB_TRY(zb_search_below(search, NULL, asked, &nothing, out));
-  return asked->cuts_are_open || asked->placement_is_open ? search_others(search, asked, out) : NULL;
+  if (asked->cuts_are_open || asked->placement_is_open) ZB_TRY(search_others(search, asked, out));
+  return give_up(search, asked, out);
 }
 
 /* ---- What was found ---- */

@@ -17,7 +17,6 @@
  * Test: test/e2e/recompute.py. */
 
 #include "passes/choose/again_model.h"
-#include "passes/choose/bound.h"
 #include "passes/choose/levels.h"
 
 #include <math.h>
@@ -389,15 +388,6 @@ static zb_status choose(chooser *c, const zb_choice *above, zb_found *out) {
   return NULL;
 }
 
-/* What takes the least: an error says that so many bytes are enough. */
-static zb_status try_least(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_found *out) {
-  const zb_asked least = zb_asked_fixed(asked, "none", "all");
-  zb_found found = {0};
-  ZB_TRY(zb_search_below(search, &zb_move_again, &least, above, &found));
-  zb_found_keep(out, &found, asked->limit);
-  return NULL;
-}
-
 /* With the choice of --split for this limit the plan without is among what is compared, as the option left out gives
  * it. */
 static zb_status decide(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_found *out) {
@@ -417,7 +407,6 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   const int64_t none_ps = out->none_ps, none_bytes = out->none_bytes;
   ZB_TRY(zb_search_below(search, &zb_move_again, &without, above, &none));
   zb_found_keep(out, &none, asked->limit);
-  if (!zb_candidate_fits(out->candidate, asked->limit)) ZB_TRY(try_least(search, asked, above, out));
   out->none_ps = none_ps;
   out->none_bytes = none_bytes;
   return NULL;

@@ -396,8 +396,9 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   by_cost.cuts_are_open = false;
   ZB_TRY(zb_search_below(search, &zb_move_cuts, &by_cost, above, out));
   if (!asked->cuts_are_open) return zb_cuts_few_tried(search, asked, out);
-  if (!zb_candidate_fits(out->candidate, asked->limit)) ZB_TRY(zb_cuts_few_tried(search, asked, out));
-  search->first_ps = zb_candidate_fits(out->candidate, asked->limit) ? out->candidate->step_ps : INT64_MAX;
+  const bool has_plan = zb_candidate_fits(out->candidate, asked->limit);
+  search->first_ps = has_plan ? out->candidate->step_ps : INT64_MAX;
+  if (!has_plan) ZB_TRY(zb_cuts_few_tried(search, asked, out));
   if (zb_cuts_are_hopeless(asked, out->candidate)) return NULL;
   ZB_TRY(zb_cuts_trials(search, asked, out->candidate, &trials));
   trials = (trials + 1) / 2; /* as many as the best of several placements gets */

@@ -39,12 +39,11 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   zb_found best[CONTENDERS] = {{0}};
   (void)above;
   ZB_TRY(try_all(search, asked, best));
-  if (best->candidate && !zb_candidate_fits(best->candidate, asked->limit))
-    ZB_TRY(zb_cuts_few_tried(search, asked, best));
-  *out = best[0];
   if (!best->candidate) return NULL;
   const bool has_plan = zb_candidate_fits(best->candidate, asked->limit);
   const int64_t first_ps = search->first_ps = has_plan ? best->candidate->step_ps : INT64_MAX;
+  if (!has_plan) ZB_TRY(zb_cuts_few_tried(search, asked, best));
+  *out = best[0];
   if (!asked->cuts_are_open || zb_cuts_are_hopeless(asked, best->candidate)) return NULL;
   int left;
   ZB_TRY(zb_cuts_trials(search, asked, best->candidate, &left));
