@@ -23,7 +23,8 @@ typedef struct zb_asked {
 
 /* What is asked of another schedule, without a limit. USAGE. */
 zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *out) ZB_MUST_USE;
-/* That orders which take longer are not worth searching for, beside what was told before: a schedule that searches may give any, then. */
+/* That orders which take longer are not worth searching for, beside what was told before: a schedule that searches may
+ * give any, then. */
 void zb_asked_tell(zb_asked *asked, double known_ps);
 
 /* The next placement that the schedule takes, from *at = 0 on: false: there is none. chunks: those of the best one so
