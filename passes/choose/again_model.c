@@ -56,7 +56,7 @@ static zb_status add_shares(const zb_again_model *m, const zb_pick *picks, zb_ch
 }
 
 static zb_status choose_again(zb_again_model *m, const zb_pick *picks, zb_choice *out) {
-  ZB_TRY(zb_choice_take(out, &m->parts, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS));
+  ZB_TRY(zb_choice_take(out, &m->placed, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS));
   ZB_TRY(set_picks(m, picks));
   ZB_TRY(zb_recompute_choose(&m->cut));
   return zb_chosen_put_again(&m->cut, out);
@@ -88,8 +88,8 @@ static void keep_share(zb_level *level, int share) {
     level->in_b[share][g] = level->w.groups[g].in_b;
 }
 
-static void set_all(zb_w_groups *w, zb_level *level, zb_in_b which, int share) {
-  zb_w_groups_set_all(w, which);
+static void set_all(zb_level *level, zb_in_b which, int share) {
+  zb_w_groups_set_all(&level->w, which);
   keep_share(level, share);
 }
 
@@ -100,10 +100,10 @@ static zb_status find_parts(zb_again_model *m, zb_level *level, zb_split_problem
   const int stride = 1 + level->graph.node_count / NODES;
   int64_t *least = ZB_NEW(&m->arena, int64_t, m->ranks), *most = ZB_NEW(&m->arena, int64_t, m->ranks);
   ZB_TRY(zb_arena_status(&m->arena));
-  set_all(&level->w, level, ZB_IN_B_ALL, ZB_SHARE_ALL_IN_B);
+  set_all(level, ZB_IN_B_ALL, ZB_SHARE_ALL_IN_B);
   for (int r = 0; r < m->ranks; ++r)
     least[r] = zb_split_peak(split, r);
-  set_all(&level->w, level, ZB_IN_B_NONE, 0);
+  set_all(level, ZB_IN_B_NONE, 0);
   for (int r = 0; r < m->ranks; ++r)
     most[r] = zb_split_peak(split, r);
   for (int share = 0; share < ZB_SHARE_PARTS; ++share) {
@@ -114,7 +114,7 @@ static zb_status find_parts(zb_again_model *m, zb_level *level, zb_split_problem
     }
     keep_share(level, share);
   }
-  set_all(&level->w, level, ZB_IN_B_OTHERS, ZB_SHARE_PRODUCTS);
+  set_all(level, ZB_IN_B_OTHERS, ZB_SHARE_PRODUCTS);
   return NULL;
 }
 
@@ -124,7 +124,7 @@ static zb_status find_parts(zb_again_model *m, zb_level *level, zb_split_problem
 static zb_status frame(zb_again_model *m, const zb_level *level, int share, zb_module_problem *out) {
   const zb_judged *framed;
   zb_choice choice = {0};
-  zb_status status = zb_choice_take(&choice, &m->parts, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
+  zb_status status = zb_choice_take(&choice, &m->placed, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
   choice.decided |= ZB_CHOICE_AGAIN | (m->shares > 1 ? ZB_CHOICE_IN_B : 0U);
   choice.again = level->again;
   choice.in_b = level->b_items[share];
@@ -345,7 +345,7 @@ static zb_status read_program(zb_again_model *m) {
   MlirOperation function;
   MlirBlock block;
   ZB_TRY(zb_judge_program(&m->search->judge, m->asked, m->above, ZB_JUDGED_STAGED, &staged));
-  ZB_TRY(zb_choice_take(&m->parts, &staged->made, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS));
+  ZB_TRY(zb_choice_take(&m->placed, &staged->made, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS));
   const MlirOperation top = mlirModuleGetOperation(staged->program.module);
   m->ranks = (int)zb_get_i64(top, ZB_ATTR_RANKS, 1);
   m->stage_rank = zb_stage_ranks(&m->arena, top, &m->stages);
@@ -365,7 +365,6 @@ zb_status zb_again_model_init(zb_choice_search *search, const zb_asked *asked, c
   out->layers_of = ZB_NEW(&out->arena, int, out->stages);
   out->besides = ZB_NEW(&out->arena, int64_t, out->ranks);
   out->base_bytes = ZB_NEW(&out->arena, int64_t, out->ranks);
-  out->rank_limit = ZB_NEW(&out->arena, int64_t, out->ranks);
   out->costs = ZB_NEW(&out->arena, zb_stage_cost, out->stages);
   ZB_TRY(zb_arena_status(&out->arena));
   count_layers(out);
@@ -382,6 +381,6 @@ void zb_again_model_deinit(zb_again_model *m) {
   for (int l = 0; l < m->levels; ++l)
     zb_module_problem_deinit(&m->level[l].problem);
   zb_order_deinit(&m->order);
-  zb_choice_deinit(&m->parts);
+  zb_choice_deinit(&m->placed);
   zb_arena_deinit(&m->arena);
 }

@@ -31,9 +31,9 @@ typedef struct zb_pick {
 typedef struct zb_level {
   zb_graph graph; /* of what the judge has lent, while shares are found */
   zb_w_groups w;
-  zb_choice_items again;              /* in the choice of the model */
+  zb_choice_items again;              /* what it computes again */
   bool *in_b[ZB_SHARES];              /* [groups] */
-  zb_choice_items b_items[ZB_SHARES]; /* the gradients of these, in the choice of the model */
+  zb_choice_items b_items[ZB_SHARES]; /* the gradients of these */
   zb_stage_cost *costs[ZB_SHARES];    /* [stages] */
   int64_t *base_bytes[ZB_SHARES];     /* [ranks] */
   zb_module_problem problem;          /* with share 0 */
@@ -44,7 +44,7 @@ typedef struct zb_again_model {
   const zb_asked *asked;
   const zb_choice *above; /* where it is cut */
   zb_arena arena;
-  zb_choice parts;                   /* what levels and shares are, as items */
+  zb_choice placed;                  /* its placement and cuts */
   zb_recompute cut;                  /* the program of that choice: values by layers */
   int ranks, stages, levels, shares; /* shares: ZB_SHARES for --split auto, else 1: that of the option */
   const int *stage_rank;
@@ -54,11 +54,11 @@ typedef struct zb_again_model {
   zb_asked rule; /* that makes orders for looks, */
   bool has_rule; /* or false: they are at the order that there is */
   zb_level level[ZB_LEVELS_MAX];
-  zb_order order;                   /* of level 0, share 0; then of the choice looked at last */
-  int64_t *besides;                 /* [ranks]: what plans take beside base and frames */
-  zb_stage_cost *costs;             /* [stages] of the choice looked at */
-  int64_t *base_bytes, *rank_limit; /* [ranks] */
-  int64_t jobs;                     /* simulated so far */
+  zb_order order;       /* of level 0, share 0; then of the choice looked at last */
+  int64_t *besides;     /* [ranks]: what plans take beside base and frames */
+  zb_stage_cost *costs; /* [stages] of the choice looked at */
+  int64_t *base_bytes;  /* [ranks] */
+  int64_t jobs;         /* simulated so far */
 } zb_again_model;
 
 /* What the model has with some picks. */

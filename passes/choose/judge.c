@@ -131,7 +131,6 @@ static zb_status run_level(zb_plan_judge *judge, const zb_asked *asked, const zb
   if (level == ZB_JUDGED_STAGED) state.places = &out->places;
   if (below) ZB_TRY(zb_choice_take(&out->made, &below->made, ZB_CHOICE_ALL));
   ZB_TRY(copy_module(judge->pass, below ? below->program.module : judge->pass->program->module, &out->program));
-  ++judge->copies;
   for (int i = 0; i < (int)(sizeof levels->passes / sizeof levels->passes[0]) && levels[level].passes[i]; ++i)
     ZB_TRY_GOTO(add_pass(asked, levels[level].passes[i], &pipeline));
   ZB_TRY_GOTO(run_quietly(judge, &pipeline, &out->program, &state));
@@ -233,7 +232,6 @@ static zb_status compile(zb_plan_judge *judge, const zb_judged *framed, const zb
   zb_pipeline pipeline = {0};
   zb_status status = copy_module(judge->pass, framed->program.module, &copy);
   if (status) return status;
-  ++judge->copies;
   zb_module_set_level(copy.module, "scheduled");
   ZB_TRY_GOTO(
       zb_module_order_write(copy.module, &made->choice.order, made->choice.schedule, made->choice.micro_batches));

@@ -55,7 +55,6 @@ typedef struct zb_plan_judge {
   ZB_LIST(zb_candidate *) candidates;
   bool options_of_zbc; /* as of zb_compile_state */
   bool is_loud;        /* what passes say of a copy is heard */
-  int copies;          /* so many were made */
 } zb_plan_judge;
 
 void zb_plan_judge_init(const zb_pass *pass, zb_plan_judge *out);

@@ -4,6 +4,7 @@
 
 #include "passes/choose/bound.h"
 #include "passes/graph.h"
+#include "runtime/base/digest.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,8 +23,9 @@ void zb_found_keep(zb_found *best, const zb_found *other, int64_t limit) {
   if (!best->candidate || zb_candidate_is_better(other->candidate, best->candidate, limit)) *best = *other;
 }
 
-static void *question_key(const zb_asked *asked, const zb_choice *choice) {
-  return zb_id_key((int64_t)(zb_asked_digest(asked, choice) >> 2));
+/* row: the first that is open. */
+static void *question_key(int row, const zb_asked *asked, const zb_choice *choice) {
+  return zb_id_key((int64_t)(zb_fnv1a(zb_asked_digest(asked, choice), &row, sizeof row) >> 2));
 }
 
 /* Not of what is asked beside: another schedule, or without the limit. */
@@ -41,7 +43,7 @@ zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb
     ;
   while (at < MOVES - 1 && ((choice->decided & moves[at]->decision) || !moves[at]->is_open(asked)))
     ++at;
-  void *key = question_key(asked, choice);
+  void *key = question_key(at, asked, choice);
   const int64_t known = zb_map_get_or(search->known, key, -1);
   *out = (zb_found){0};
   if (known >= 0 && !asked->cuts_are_open) {
