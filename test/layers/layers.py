@@ -256,7 +256,6 @@ RUNNERS = {
 # leave, or lose names.
 CIRCLES_LEFT = {
     ("call", "ir/import/onnx/control"): "nodes",
-    ("call", "passes/stages/cut/cuts"): "cuts_by_rank",
     ("call", "runtime/exec/executor"): "validation",
     ("include", "runtime/exec/executor"): "executor_parts",
 }

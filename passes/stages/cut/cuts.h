@@ -53,9 +53,11 @@ zb_status zb_cuts_by_rank(const zb_cut_problem *problem, zb_arena *arena, int *a
  * placed stages go. *out_found: `after` has the best of them. *out_complete: there are none that are better. */
 zb_status zb_cuts_search(const zb_cut_problem *problem, zb_arena *arena, int64_t longest_ps, int64_t nodes, int *after,
                          bool *out_found, bool *out_complete) ZB_MUST_USE;
-/* The longest rank of cuts. loads: NULL, or what each rank takes. O(count). */
+/* The longest rank of cuts. O(count). */
 zb_status zb_cuts_longest(const zb_cut_problem *problem, zb_arena *arena, const int *after,
                           int64_t *out_ps) ZB_MUST_USE;
+/* What a rank takes in the mean, rounded up. */
+int64_t zb_cuts_mean(const zb_cut_problem *problem);
 /* Up to which a longest rank counts as balanced. */
 int64_t zb_cuts_balanced(const zb_cut_problem *problem);
 

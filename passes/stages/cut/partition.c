@@ -811,15 +811,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 }
 
 static const zb_option_def options[] = {
-    {"ranks", "1", "how many ranks"},
     {"chunks", "1", "virtual stages a rank"},
-    {"placement", "",
-     "plain, looped, v, wave, or the rank of every virtual stage: 0,1,1,0 (default: plain, looped for more chunks)"},
-    {"costs", "", "file of costs that zb-run --profile or --calibrate wrote (default: the built-in model)"},
-    {"micro-batches", "1", "with costs: micro-batches that share an optimizer step"},
-    {"cuts", "", "names or #ID of nodes after which a stage ends, comma separated (default: chosen by cost and bytes)"},
-    {"layout", "", "which layers each stage has, as zb/layers.h says; not with cuts (default: as cuts says)"},
-    {"recompute", "none", "all: without cuts, stages receive no more than layers keep, if that can be"},
     {0},
 };
 

@@ -165,18 +165,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return ZB_OK;
 }
 
-static const zb_option_def options[] = {
-    {"recompute", "none",
-     "what the backward pass computes again: none, all (but inputs of layers), auto (as memory asks for), or GLOB,... "
-     "of ops"},
-    {"costs", "", "file of costs (default: the built-in model)"},
-    {0},
-};
-
 const zb_pass_def zb_pass_recompute = {
     .name = "zb-recompute",
     .summary = "Compute activations again in the backward pass instead of keeping them.",
-    .options = options,
     .requires_level = "staged",
     .run = run,
 };

@@ -128,18 +128,9 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   return apply(&p);
 }
 
-static const zb_option_def options[] = {
-    {"split", "all",
-     "which gradients of parameters wait in W: all, products, none, auto (as memory allows), or GLOB,... of "
-     "parameters"},
-    {"costs", "", "file of costs (default: the built-in model)"},
-    {0},
-};
-
 const zb_pass_def zb_pass_split_policy = {
     .name = "zb-split-policy",
     .summary = "Choose which gradients of parameters stay in B, by the memory that W would keep.",
-    .options = options,
     .requires_level = "classified",
     .run = run,
 };

@@ -90,11 +90,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
 }
 
 static const zb_option_def options[] = {
-    {"schedule", "zb-h1",
-     "name of a schedule (zb-sched --list), with its options: NAME:option=number,...; or FILE.csv, an order of "
-     "PyTorch's pipelining"},
     {"micro-batches", "", "micro-batches a step (default: 1, or those of the file)"},
-    {"metric", "barrier", "barrier, stage or period: what schedules that search make short"},
     {"settle", "true",
      "true: each W right behind its B, as far as no rank ends later; false: where the schedule has it"},
     {0},
