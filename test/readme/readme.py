@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What pages show is what the programs print today, and what they point to is there.
 
-Six rules, for every *.md of the repository:
+Seven rules, for every *.md of the repository:
 
 1. In a console block the lines after "$ COMMAND" are what that command prints; a line "..." stands for any number of
    lines. Commands of ours without printed lines are run too, on small models called model.onnx and exported.mlir, a
@@ -14,6 +14,8 @@ Six rules, for every *.md of the repository:
    are there.
 5. Blocks of Python are Python, and what they call of the package zb is there and has these keyword arguments.
 6. README.md is a page of at most 150 lines, one of docs/ has at most 200, and README.md leads to each in two clicks.
+7. A question of questions.txt is answered on the page of its row: README.md leads there in two clicks, and the words of
+   the row stand there.
 
 What differs from machine to machine (times that were measured, rates, idle shares of a real run, the
 instruction set) is compared by shape; all else exactly: ops, bytes, parameters, simulated times, losses (within
@@ -350,6 +352,24 @@ def missing_pages_of_sources():
     return wrong
 
 
+def unanswered(questions, texts, near):
+    """Rows "question | page | words; words" whose page is not near, or lacks one of the words."""
+    wrong = []
+    for row in (line for line in questions.splitlines() if line and not line.startswith("#")):
+        question, page, words = (cell.strip() for cell in row.split("|"))
+        text = " ".join(texts.get(page, "").split())
+        missing = [word for word in words.split("; ") if word not in text]
+        wrong += ["%s: README.md does not lead to %s in two clicks" % (question, page)] if page not in near else []
+        wrong += ["%s: %s lacks %s" % (question, page, ", ".join(missing))] if missing else []
+    return wrong
+
+
+def check_questions(texts, near):
+    questions = open(os.path.join(ROOT, "test", "readme", "questions.txt"), encoding="utf-8").read()
+    wrong = unanswered(questions, texts, near)
+    check("questions are answered", not wrong, "\n".join(wrong))
+
+
 def check_links(paths):
     texts = {os.path.relpath(path, ROOT): open(path, encoding="utf-8").read() for path in paths}
     for name in texts:
@@ -359,6 +379,7 @@ def check_links(paths):
     check("pages that sources name", not wrong, "\n".join(wrong))
     once = leads_to("README.md", texts)
     twice = once.union(*(leads_to(name, texts) for name in once))
+    check_questions(texts, {"README.md"} | twice)
     docs = {name for name in texts if name.startswith("docs/")}
     check("README.md leads to each page of docs/ in two clicks", docs <= twice, docs - twice)
     limits = {"README.md": README_LINES_MAX, **{name: PAGE_LINES_MAX for name in docs}}
@@ -375,7 +396,9 @@ def check_link_rules():
     check("links to files and headings are followed", not wrong[0], wrong[0])
     check("links that lead nowhere are seen", [text.split(":")[0] for text in wrong[1]] == ["none.md", "#no"], wrong[1])
     check("pages that a page leads to", leads_to("d/e.md", texts) == {"a.md"})
-
+    rows = "# no\nWho? | a.md | A `b`; x] y\nWhere? | a.md | none\nWhat? | d/e.md | One, two\n"
+    wrong = [text.split(":")[0] for text in unanswered(rows, {"a.md": "A `b`\nx]\ny", "d/e.md": "One, two"}, {"a.md"})]
+    check("questions without an answer are seen", wrong == ["Where?", "What?"], wrong)
 
 
 def check_rules():
