@@ -1,7 +1,6 @@
 /* Building zb ops: zb_build(b, "matmul", operands...) with types inferred by the op's row. zb/op.h has the parts that
  * rows of embedders need, too. */
-#ifndef ZB_IR_BUILDER_H
-#define ZB_IR_BUILDER_H
+#pragma once
 
 #include "ir/op.h"
 
@@ -48,5 +47,3 @@ void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value);
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback);
 double zb_get_float(MlirOperation op, const char *name, double fallback);
 const char *zb_get_string(MlirOperation op, const char *name);
-
-#endif

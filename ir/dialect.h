@@ -1,6 +1,5 @@
 /* The dialect zb in a context, and the compile-time module: IR plus the tensors that never enter it. */
-#ifndef ZB_IR_DIALECT_H
-#define ZB_IR_DIALECT_H
+#pragma once
 
 #include "ir/op.h"
 #include "runtime/formats/safetensors.h"
@@ -98,5 +97,3 @@ typedef struct zb_diagnostics {
   int errors;
 } zb_diagnostics;
 MlirDiagnosticHandlerID zb_diagnostics_attach(MlirContext context, zb_diagnostics *diagnostics);
-
-#endif

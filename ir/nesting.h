@@ -1,7 +1,6 @@
 /* What is asked of MLIR text around MLIR's parser: how deep it may nest before, and a word where the parser ended
  * without one. */
-#ifndef ZB_IR_NESTING_H
-#define ZB_IR_NESTING_H
+#pragma once
 
 #include "zb/op.h"
 
@@ -25,5 +24,3 @@ MlirDiagnosticHandlerID zb_count_diagnostics(MlirContext context, int *count);
  * syntax of its own) one says so. */
 zb_status zb_parse_refused(MlirContext context, const char *name, const char *text, size_t bytes,
                            int diagnostics) ZB_MUST_USE;
-
-#endif

@@ -1,7 +1,6 @@
 /* The op table: the rows of zb ops (zb/ops.def) and those that embedders registered. What a row says is in zb/op.h. All
  * of a row except `grad` and `split` is free of MLIR, so that it works on shapes alone. */
-#ifndef ZB_IR_OP_H
-#define ZB_IR_OP_H
+#pragma once
 
 #include "zb/op.h"
 
@@ -63,5 +62,3 @@ uint64_t zb_type_bytes(MlirType type);
 /* Checks a module: every zb op against its row (operand counts, attributes known and of the right kind, infer gives the
  * result types), attributes of functions and arguments (zb.*). All errors are reported, each at its op. */
 zb_result zb_verify_module(MlirOperation module);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reading an op into a zb_op_view with the reason why it cannot be read. For ir/ only; passes use zb_op_view_get
  * (ir/op.h). */
-#ifndef ZB_IR_OP_VIEW_H
-#define ZB_IR_OP_VIEW_H
+#pragma once
 
 #include "ir/op.h"
 
@@ -32,5 +31,3 @@ typedef struct zb_name_hint {
   char name[64], hint[256];
 } zb_name_hint;
 zb_name_hint zb_name_hint_of(MlirStringRef name, const char *const *candidates, int count, const char *otherwise);
-
-#endif

@@ -1,6 +1,5 @@
 /* Placements of values over shards (zb/op.h): what zb-shard and the rows of zb ops share. */
-#ifndef ZB_IR_PLACEMENT_H
-#define ZB_IR_PLACEMENT_H
+#pragma once
 
 #include "ir/op.h"
 
@@ -37,5 +36,3 @@ MlirValue zb_build_first(const zb_shard_build *s, int64_t part);
  * the result is their number in its part, 0 for others. An index that is out of range is an error, as of zb.gather. */
 MlirValue zb_build_local_index(const zb_shard_build *s, MlirValue indices, int64_t size, int64_t part,
                                MlirValue *inside);
-
-#endif

@@ -6,8 +6,7 @@
  * kept holds within a scope, which the pipeline begins and ends, and outside of one nothing is kept: nobody can tell
  * then whether a context was destroyed, and another made at its place. Nothing is allocated, and no result depends on
  * what is kept. */
-#ifndef ZB_IR_SCOPE_H
-#define ZB_IR_SCOPE_H
+#pragma once
 
 #include "zb/op.h"
 
@@ -42,5 +41,3 @@ typedef struct zb_kept_row {
   const zb_op_def *row;
 } zb_kept_row;
 zb_kept_row *zb_kept_row_at(MlirIdentifier name, bool *known);
-
-#endif

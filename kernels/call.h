@@ -1,7 +1,6 @@
 /* Questions about the operands of a call, for the kernels of every device: no data is read. Thread-safe.
  * Tests: test/kernels/fast_table_test.c and, through the kernels, the conformance tests. */
-#ifndef ZB_KERNELS_CALL_H
-#define ZB_KERNELS_CALL_H
+#pragma once
 
 #include "zb/kernel.h"
 
@@ -120,5 +119,3 @@ static inline const char *zb_slice_part(const zb_kernel_call *call, zb_tensor *p
   }
   return NULL;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Where convolutions and windows read: their operands and attributes as plain numbers, for the kernels of every device.
  * Spatial dimensions are three; those that an op lacks are of size 1. Thread-safe.
  * Tests: the cases of zb.conv and its relatives (test/kernels/make_cases.py) on every device. */
-#ifndef ZB_KERNELS_WINDOW_H
-#define ZB_KERNELS_WINDOW_H
+#pragma once
 
 #include "kernels/call.h"
 
@@ -78,5 +77,3 @@ static inline const char *zb_convolution_of(const zb_kernel_call *call, const zb
   zb_window_strides(weight, c->weight_strides);
   return zb_windows_of(call, images, results, weight->shape + 2, images->rank - 2, &c->w);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Building functions whose arguments and results become known one by one, and small attribute helpers of the structure
  * passes. */
-#ifndef ZB_PASSES_FUNCTION_H
-#define ZB_PASSES_FUNCTION_H
+#pragma once
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
@@ -82,5 +81,3 @@ typedef struct zb_rank_work {
  * back; those after it may have run or not. The changes of all are added to *changes (may be NULL). */
 typedef zb_status (*zb_rank_run)(void *context, zb_rank_work *work);
 zb_status zb_for_each_rank(MlirModule module, zb_rank_run run, void *context, int64_t *changes) ZB_MUST_USE;
-
-#endif

@@ -1,8 +1,7 @@
 /* A function as plain arrays: ops and values with numbers, def-use both ways. Built in one walk, O(ops + operands);
  * passes that need global facts (partition, classify, outline, memory, CSE, DCE, layout) work on it and then write
  * attributes or rebuild. It is a snapshot: changes of the IR are not seen. */
-#ifndef ZB_PASSES_GRAPH_H
-#define ZB_PASSES_GRAPH_H
+#pragma once
 
 #include "ir/op.h"
 #include "runtime/base/arena.h"
@@ -101,5 +100,3 @@ const char *zb_argument_string(MlirOperation function, int index, const char *na
 bool zb_argument_has(MlirOperation function, int index, const char *name);
 const char *zb_result_string(MlirOperation function, int index, const char *name);
 bool zb_result_has(MlirOperation function, int index, const char *name);
-
-#endif

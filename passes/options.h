@@ -1,7 +1,6 @@
 /* The options of a compile by the rows of zb/compile_options.def: which are given, which have no effect, what stands
  * for those that are not given, and their texts as options of passes take them. */
-#ifndef ZB_PASSES_OPTIONS_H
-#define ZB_PASSES_OPTIONS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "zb/compiler.h"
@@ -49,5 +48,3 @@ zb_status zb_options_check_needs(const zb_compile_params *p) ZB_MUST_USE;
 zb_status zb_options_check_counts(const zb_compile_params *p) ZB_MUST_USE;
 /* What is not given gets the value of its row. */
 void zb_options_complete(zb_compile_params *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* A pass: one row of passes.def, one file. All passes anchor on builtin.module. */
-#ifndef ZB_PASSES_PASS_H
-#define ZB_PASSES_PASS_H
+#pragma once
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
@@ -55,5 +54,3 @@ zb_result zb_pass_option_bytes(zb_pass *pass, const char *name, uint64_t *out);
 /* The function a pass before zb-outline works on: the only func.func of the module with a body. Error if there is not
  * exactly one. */
 zb_result zb_pass_function(MlirModule module, MlirOperation *out_function, MlirBlock *out_block);
-
-#endif

@@ -1,6 +1,5 @@
 /* Pipelines: text -> list of passes with options -> run with level checks. */
-#ifndef ZB_PASSES_PIPELINE_H
-#define ZB_PASSES_PIPELINE_H
+#pragma once
 
 #include "passes/pass.h"
 #include "zb/compiler.h"
@@ -72,5 +71,3 @@ zb_result zb_pass_fail(zb_pass *pass, zb_status status);
     zb_status zb_pass_status = (expression);                                                                           \
     if (zb_pass_status) return zb_pass_fail(pass, zb_pass_status);                                                     \
   } while (0)
-
-#endif

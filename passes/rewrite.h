@@ -1,7 +1,6 @@
 /* Small helpers of the passes that rewrite the ops of one block: canonicalize, cse, dce, raise, autodiff, split_grad,
  * layout. */
-#ifndef ZB_PASSES_REWRITE_H
-#define ZB_PASSES_REWRITE_H
+#pragma once
 
 #include "passes/function.h"
 #include "passes/graph.h"
@@ -83,5 +82,3 @@ uint8_t *zb_graph_depends(zb_arena *arena, const zb_graph *graph) ZB_MUST_USE;
 unsigned zb_node_depends(const zb_graph *graph, const uint8_t *depends, const zb_node *node);
 /* Whether bits are those of a parameter chain: WEIGHT and no DATA. */
 bool zb_is_chain(unsigned depends);
-
-#endif

@@ -1,8 +1,7 @@
 /* What passes leave for each other on the program, as structs: tables in attributes, and what an argument or a result
  * of a function stands for. Each column is named once, here; the attributes are in ir/attributes.def. A new table is a
  * row of ZB_TABLES and its columns, and the row of its attribute with as many numbers. */
-#ifndef ZB_PASSES_TABLES_H
-#define ZB_PASSES_TABLES_H
+#pragma once
 
 #include "ir/dialect.h"
 #include "runtime/base/arena.h"
@@ -200,5 +199,3 @@ zb_entry zb_entries_at(zb_entries entries, int index);
 /* entries: of zb_entry_set. */
 void zb_entries_set(MlirOperation rank, const char *table, const MlirAttribute *entries, int count);
 MlirAttribute zb_entry_set(MlirContext context, const zb_entry *entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* The evaluator of constants, for every importer. A function gives NULL after an error, which it reports at the node.
  */
-#ifndef ZB_IR_IMPORT_FOLD_H
-#define ZB_IR_IMPORT_FOLD_H
+#pragma once
 
 #include "ir/import/import.h"
 
@@ -38,5 +37,3 @@ zb_known *zb_import_fold_pad(zb_import_node *n, const zb_known *in, const zb_kno
                              const int64_t *after);
 /* An index that may count from the end; -1 after reporting. */
 int64_t zb_import_index_at(zb_import_node *n, const zb_known *indices, int64_t i, int64_t dim);
-
-#endif

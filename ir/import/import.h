@@ -6,8 +6,7 @@
  * each input, zb_import_nodes, zb_import_finish; all within zb_import_run. ir/import/onnx is an example. Nothing here
  * knows a format, and nothing is thread-safe beyond one import at a time per zb_import. Tests: test/ir/import.
  */
-#ifndef ZB_IR_IMPORT_IMPORT_H
-#define ZB_IR_IMPORT_IMPORT_H
+#pragma once
 
 #include "ir/builder.h"
 #include "ir/dialect.h"
@@ -345,5 +344,3 @@ void *zb_import_allocate(void *refused, size_t bytes);
 void zb_import_release(void *refused, void *memory);
 /* Parses the text of a module, which ends in NUL; the path is that of its locations. INVALID, reported. */
 zb_status zb_import_parse(MlirContext context, const char *path, const char *text, MlirModule *out) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* The importers: importers.def expanded. */
-#ifndef ZB_IR_IMPORT_IMPORTERS_H
-#define ZB_IR_IMPORT_IMPORTERS_H
+#pragma once
 
 #include "ir/dialect.h"
 
@@ -20,5 +19,3 @@ typedef struct zb_importer {
 zb_status zb_importer_find(const zb_importer *rows, int count, const char *path, const zb_importer **out) ZB_MUST_USE;
 /* Imports a file by the row that recognises it. */
 zb_status zb_import_file(MlirContext context, const zb_import_params *params, zb_module *out) ZB_MUST_USE;
-
-#endif

@@ -1,8 +1,7 @@
 /* What functions of rows are made of: an operand is a value of the import, a constant or computed, and what is applied
  * to constants alone is folded. So a function says once what an op means. Functions give NULL after an error, and of an
  * operand NULL. Tests: test/ir/import/aten, test/ir/import/paddle. */
-#ifndef ZB_IR_IMPORT_OPERAND_H
-#define ZB_IR_IMPORT_OPERAND_H
+#pragma once
 
 #include "ir/import/fold.h"
 
@@ -47,5 +46,3 @@ typedef enum zb_indices { ZB_FROM_START, ZB_FROM_BOTH_ENDS } zb_indices;
 zb_operand zb_operand_gather(zb_import_node *n, zb_operand x, zb_operand indices, int axis, zb_indices taken);
 zb_operand zb_operand_gather_elements(zb_import_node *n, zb_operand x, zb_operand indices, int axis, zb_indices taken);
 zb_result zb_operand_give(zb_import_node *n, int output, zb_operand value);
-
-#endif

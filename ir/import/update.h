@@ -1,7 +1,6 @@
 /* The optimizer of a whole train step, as importers hand it to zb_compile: a line as --optimizer has it, and groups of
  * parameters whose rates and decays differ. Tests: test/ir/import/stablehlo, test/ir/import/paddle. */
-#ifndef ZB_IR_IMPORT_UPDATE_H
-#define ZB_IR_IMPORT_UPDATE_H
+#pragma once
 
 #include "ir/import/import.h"
 
@@ -30,5 +29,3 @@ bool zb_import_one_optimizer(const zb_import_update *updates, int count, int *ot
 double zb_import_as_written(double value);
 /* Marks the module with the optimizer of these updates, count > 0. */
 zb_result zb_import_mark_optimizer(zb_import *im, const zb_import_update *updates, int count, MlirOperation module);
-
-#endif

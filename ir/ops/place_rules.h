@@ -1,8 +1,7 @@
 /* Rules of placement of single rows, which have files of their own: what shards need and have of the operands and
  * results of views and gathers (place_movement.c), products and attention (place_products.c), sums and losses
  * (place_sums.c). Each is the member `place` of the row of that name. */
-#ifndef ZB_IR_OPS_PLACE_RULES_H
-#define ZB_IR_OPS_PLACE_RULES_H
+#pragma once
 
 #include "ir/placement.h"
 
@@ -23,5 +22,3 @@ void zb_place_cross_entropy(zb_placing *p);
 /* Of values of one shard (local.c). */
 void zb_place_all_reduce(zb_placing *p);
 void zb_place_coordinate(zb_placing *p);
-
-#endif

@@ -4,8 +4,7 @@
  * Checks take the label of the constraint ("C1") as in the row's doc; it ends every message, so that one grep
  * goes from an error to its rule. They return ZB_FAIL after setting *error.
  */
-#ifndef ZB_IR_OPS_SUPPORT_H
-#define ZB_IR_OPS_SUPPORT_H
+#pragma once
 
 #include "ir/builder.h"
 #include "ir/op.h"
@@ -84,5 +83,3 @@ enum {
 
 /* Attribute tables of the rows: ATTRS({...}, {...}) with the row that ends it. */
 #define ZB_ATTRS(...) ((const zb_attr_def[]){__VA_ARGS__, {.name = NULL}})
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Narrowing rounds to nearest, ties to even; NaN becomes the quiet NaN 0x7fc0, as in the reference. The bits are the
  * same on every instruction set. Thread-safe. Tests: test/kernels/fast_bf16_test.c */
-#ifndef ZB_KERNELS_CPU_BF16_H
-#define ZB_KERNELS_CPU_BF16_H
+#pragma once
 
 #include "kernels/cpu/common.h"
 
@@ -26,5 +25,3 @@ static inline const float *zb_row_f32(const void *row, zb_dtype dtype, int64_t f
 }
 
 static inline bool zb_is_f32_or_bf16(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_BF16; }
-
-#endif

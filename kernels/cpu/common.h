@@ -1,6 +1,5 @@
 /* What all CPU kernels share: questions about operands, and loops collapsed to few dimensions. Thread-safe. */
-#ifndef ZB_KERNELS_CPU_COMMON_H
-#define ZB_KERNELS_CPU_COMMON_H
+#pragma once
 
 #include "kernels/call.h"
 
@@ -49,5 +48,3 @@ static inline void zb_cursor_next(zb_cursor *cursor, const zb_loop *loop) {
     cursor->index[d] = 0;
   }
 }
-
-#endif

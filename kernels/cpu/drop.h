@@ -1,6 +1,5 @@
 /* What kernels that drop elements take of a call: attributes rate and op, and the operand `counter`. */
-#ifndef ZB_KERNELS_CPU_DROP_H
-#define ZB_KERNELS_CPU_DROP_H
+#pragma once
 
 #include "kernels/call.h"
 #include "runtime/base/random.h"
@@ -20,5 +19,3 @@ static inline zb_drop zb_drop_of(const zb_kernel_call *call, int counter) {
       .scale = threshold > 0 ? (float)(1 / (1 - rate)) : 0,
   };
 }
-
-#endif

@@ -5,8 +5,7 @@
  * the bits of every result are fixed; between two they may differ (fused multiply-add, width of sums). Tests:
  * test/kernels/fast_*_test.c, which run all instruction sets that the machine has.
  */
-#ifndef ZB_KERNELS_CPU_ISA_H
-#define ZB_KERNELS_CPU_ISA_H
+#pragma once
 
 #if defined(__x86_64__)
 #define ZB_ISA_X86 1
@@ -31,6 +30,4 @@ void zb_isa_limit(zb_isa_level level);
 #define ZB_ISA_ROW(name) {name##_base, name##_avx2, name##_avx512}
 #else
 #define ZB_ISA_ROW(name) {name##_base, name##_base, name##_base}
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* The CPU kernels and their conditions, declared from kernels.def. Private to kernels/cpu. */
-#ifndef ZB_KERNELS_CPU_KERNELS_H
-#define ZB_KERNELS_CPU_KERNELS_H
+#pragma once
 
 #include "kernels/cpu/common.h"
 
@@ -12,5 +11,3 @@
  * one. */
 #define ZB_KERNEL(op, function, matches, ...) bool matches(const zb_kernel_call *call);
 #include "kernels/cpu/kernels.def"
-
-#endif

@@ -1,6 +1,5 @@
 /* The matrix product that the kernels are built on: operands of f32 or bf16, sums in f32, on the calling thread. */
-#ifndef ZB_KERNELS_CPU_SGEMM_H
-#define ZB_KERNELS_CPU_SGEMM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ typedef struct zb_sgemm_call {
  * lhs, its column of rhs and k only, not on m, n, strides or where it lies: a product may be cut into tiles of any
  * size. Thread-safe. */
 void zb_sgemm(const zb_sgemm_call *call, float *pack);
-
-#endif

@@ -3,8 +3,7 @@
  * Included by C (*.c here), by nvcc and by the CPU emulation of the tests, so only plain types. Pointers are device
  * addresses: the host never reads through them. Counts and strides are in elements.
  */
-#ifndef ZB_KERNELS_CUDA_ARGS_H
-#define ZB_KERNELS_CUDA_ARGS_H
+#pragma once
 
 #include "runtime/base/map.h"
 #include "zb/base.h"
@@ -356,5 +355,3 @@ typedef struct zb_attention_args {
   float kept; /* what stays is multiplied by this */
   int32_t drops;
 } zb_attention_args;
-
-#endif

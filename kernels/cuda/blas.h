@@ -8,8 +8,7 @@
  * What the library does not take (strides without a unit, overlapping rows) runs on the own kernel. Not thread-safe:
  * one a rank.
  */
-#ifndef ZB_KERNELS_CUDA_BLAS_H
-#define ZB_KERNELS_CUDA_BLAS_H
+#pragma once
 
 #include "kernels/cuda/launcher.h"
 
@@ -23,5 +22,3 @@ zb_status zb_cuda_blas_create(const zb_cuda_api *api, const zb_cuda_blas_options
 void zb_cuda_blas_destroy(zb_cuda_blas *blas);
 /* Products described so far; how many of them the library does not take. */
 int zb_cuda_blas_products(const zb_cuda_blas *blas, int *out_refused);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the host side of all CUDA kernels shares: dimensions of operands, launches, questions. Private to kernels/cuda.
  */
-#ifndef ZB_KERNELS_CUDA_COMMON_H
-#define ZB_KERNELS_CUDA_COMMON_H
+#pragma once
 
 #include "kernels/call.h"
 #include "kernels/cuda/launcher.h"
@@ -80,5 +79,3 @@ uint64_t zb_cuda_no_table(int count);
 zb_status zb_cuda_copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tensor *x) ZB_MUST_USE;
 /* All bytes of a result to 0. */
 zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) ZB_MUST_USE;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Sums have fixed trees: which element meets which depends on shapes alone. Tests: test/kernels/cuda.
  */
-#ifndef ZB_KERNELS_CUDA_DEVICE_CUH
-#define ZB_KERNELS_CUDA_DEVICE_CUH
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -510,5 +509,3 @@ struct exponential_sum {
 
 /* Index of the first thread of this block in a grid of one dimension, in 64 bits. */
 ZB_DEVICE int64_t global_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
-
-#endif

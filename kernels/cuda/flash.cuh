@@ -1,8 +1,7 @@
 /* What attention on tensor cores has in common, whatever makes its products: flash.cu (mma.sync, all GPUs) and
  * hopper.cu (wgmma). A block has 64 rows (queries; of dk and dv: keys), 16 a warp. Scores and sums lie as the PTX
  * manual says of m16n8k16: a lane holds rows lane / 4 and 8 more, columns 2 (lane % 4) and 1 more. */
-#ifndef ZB_KERNELS_CUDA_FLASH_CUH
-#define ZB_KERNELS_CUDA_FLASH_CUH
+#pragma once
 
 #include "kernels/cuda/device.cuh"
 
@@ -134,5 +133,3 @@ ZB_DEVICE void store_key_gradients(const zb_attention_args &a, const flash_place
 /* The gradient of a score, but for the factor scale, from its share and `dp`. A pair that does not see each other gives
  * 0 whatever dp is. */
 ZB_DEVICE float gradient_of_score(float share, float dp, float delta) { return share == 0 ? 0 : share * (dp - delta); }
-
-#endif

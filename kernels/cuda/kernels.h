@@ -1,6 +1,5 @@
 /* The rows' functions, declared from kernels.def. Private to kernels/cuda. */
-#ifndef ZB_KERNELS_CUDA_KERNELS_H
-#define ZB_KERNELS_CUDA_KERNELS_H
+#pragma once
 
 #include "kernels/cuda/launcher.h"
 
@@ -13,5 +12,3 @@
   extern const zb_cuda_group zb_cuda_group_##name;
 #define ZB_CUDA_NO_KERNEL(op, reason)
 #include "kernels/cuda/kernels.def"
-
-#endif

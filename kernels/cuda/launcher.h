@@ -12,8 +12,7 @@
  *
  * Tests: test/kernels/cuda (the device code runs on the CPU there).
  */
-#ifndef ZB_KERNELS_CUDA_LAUNCHER_H
-#define ZB_KERNELS_CUDA_LAUNCHER_H
+#pragma once
 
 #include "kernels/cuda/args.h"
 #include "runtime/cuda/api.h"
@@ -128,5 +127,3 @@ zb_status zb_cuda_program_run(const zb_cuda_program *program, int launch, zb_cud
 
 /* The text of a fault record that was read back ("an index is out of range"), never NULL. */
 const char *zb_cuda_fault_text(const zb_cuda_fault_record *record);
-
-#endif

@@ -4,8 +4,7 @@
  * Operands are read as groups too where they are dense or repeated within a group (the host decides: args.group), else
  * element by element. The formulas are those of the CPU's reference (kernels/cpu/ref/unary.def, binary.def), in float.
  */
-#ifndef ZB_KERNELS_CUDA_MAP_CUH
-#define ZB_KERNELS_CUDA_MAP_CUH
+#pragma once
 
 #include "kernels/cuda/device.cuh"
 
@@ -149,5 +148,3 @@ ZB_CALLED_DEVICE float called_fmod(float x, float y) { return fmod(x, y); }
 #undef SIGMOID
 #define SIGMOID(x) near_reciprocal(1 + exp(-(x)))
 #define zb_ref_to_i64 to_i64
-
-#endif

@@ -1,6 +1,5 @@
 /* Launching elementwise kernels: one plan for all of them. Private to kernels/cuda. */
-#ifndef ZB_KERNELS_CUDA_MAP_H
-#define ZB_KERNELS_CUDA_MAP_H
+#pragma once
 
 #include "kernels/cuda/common.h"
 
@@ -12,5 +11,3 @@ zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_el
 /* Enqueues it. */
 zb_status zb_cuda_map_launch(zb_cuda_launcher *on, zb_cuda_function function, const zb_map_args *args,
                              int group_elements) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a product is, for the kernels that compute it. Private to kernels/cuda. */
-#ifndef ZB_KERNELS_CUDA_MATMUL_H
-#define ZB_KERNELS_CUDA_MATMUL_H
+#pragma once
 
 #include "kernels/cuda/common.h"
 
@@ -29,5 +28,3 @@ bool zb_cuda_product_of(const zb_kernel_call *call, zb_cuda_product *p);
 /* Enqueues it as calls of cuBLASLt (on->blas is not NULL); *done is false, and nothing was enqueued, where the library
  * does not take it. */
 zb_status zb_cuda_blas_product(zb_cuda_launcher *on, const zb_cuda_product *p, bool *done) ZB_MUST_USE;
-
-#endif

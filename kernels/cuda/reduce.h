@@ -1,6 +1,5 @@
 /* The second step of reductions that are split over blocks. Private to kernels/cuda. */
-#ifndef ZB_KERNELS_CUDA_REDUCE_H
-#define ZB_KERNELS_CUDA_REDUCE_H
+#pragma once
 
 #include "kernels/cuda/common.h"
 
@@ -13,5 +12,3 @@ int64_t zb_cuda_splits(int64_t blocks, int64_t reduced, int64_t least, int64_t b
 zb_status zb_cuda_combine(zb_cuda_launcher *on, zb_cuda_function column, zb_dtype dtype, const void *partial,
                           int64_t splits, int64_t kept, const zb_tensor *out, double count,
                           bool accumulate) ZB_MUST_USE;
-
-#endif

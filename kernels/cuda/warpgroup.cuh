@@ -6,8 +6,7 @@
  * in a warpgroup_tile and are read while the thread goes on, until warpgroup_wait.
  *
  * Other GPUs have none of this (ZB_HAS_WARPGROUPS). */
-#ifndef ZB_KERNELS_CUDA_WARPGROUP_CUH
-#define ZB_KERNELS_CUDA_WARPGROUP_CUH
+#pragma once
 
 #include "kernels/cuda/device.cuh"
 
@@ -154,5 +153,4 @@ ZB_DEVICE void warpgroup_multiply(T, float (&sums)[N][4], uint64_t a, uint64_t b
     emulated_sums<BY_COLUMNS, T>(sums, left, b, more);
   });
 }
-#endif
 #endif

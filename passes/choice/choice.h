@@ -18,8 +18,7 @@
  * zb.accumulate that is counted. No pass before zb-partition depends on a choice, so both mean the same with every cut.
  * Nothing in it is an address. No MLIR.
  */
-#ifndef ZB_PASSES_CHOICE_H
-#define ZB_PASSES_CHOICE_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "zb/schedule.h"
@@ -102,5 +101,3 @@ zb_status zb_choice_error(const zb_choice *choice, zb_choice_at at, const char *
     ZB_PRINTF(3, 4) ZB_MUST_USE;
 /* What zb_order_validate says of choice->order, at the job that it names; takes and returns ownership. */
 zb_status zb_choice_order_error(const zb_choice *choice, zb_status status) ZB_MUST_USE;
-
-#endif

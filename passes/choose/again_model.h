@@ -5,8 +5,7 @@
  * each level takes; a share changes that by sums (w_groups.h). So times and frames of a choice are those that its plan
  * has; what a plan takes beside them, for messages, inputs and packing, is estimated by a first plan.
  */
-#ifndef ZB_PASSES_CHOOSE_AGAIN_MODEL_H
-#define ZB_PASSES_CHOOSE_AGAIN_MODEL_H
+#pragma once
 
 #include "passes/choose/search.h"
 #include "passes/stages/functions/recompute_choice.h"
@@ -93,5 +92,3 @@ void zb_again_peaks(zb_again_model *model, zb_pick pick, int64_t *peak);
 /* The choice of these picks: of what is computed again, and, with more than one share, of what is in B. Release with
  * zb_choice_deinit. */
 zb_status zb_again_choice(zb_again_model *model, const zb_pick *picks, zb_choice *out) ZB_MUST_USE;
-
-#endif

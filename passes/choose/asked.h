@@ -1,6 +1,5 @@
 /* What is asked of a compile: everything that decisions depend on beside the program. */
-#ifndef ZB_PASSES_CHOOSE_ASKED_H
-#define ZB_PASSES_CHOOSE_ASKED_H
+#pragma once
 
 #include "passes/choice/choice.h"
 #include "passes/pipeline.h"
@@ -36,5 +35,3 @@ bool zb_placement_next(const zb_asked *asked, int chunks, int *at, zb_choice *ou
 zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *order) ZB_MUST_USE;
 /* One micro-batch after the other. Release with zb_order_deinit, after a failure too. MEMORY. */
 zb_status zb_order_one_by_one(const zb_problem *problem, zb_order *out) ZB_MUST_USE;
-
-#endif

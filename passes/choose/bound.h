@@ -1,6 +1,5 @@
 /* What no choice can beat. */
-#ifndef ZB_PASSES_CHOOSE_BOUND_H
-#define ZB_PASSES_CHOOSE_BOUND_H
+#pragma once
 
 #include "passes/choose/judge.h"
 
@@ -15,5 +14,3 @@ zb_status zb_bound_allows(zb_plan_judge *judge, const zb_asked *asked, const zb_
 /* What a rank takes at least for one micro-batch at a time, of the fullest; 0: not known. */
 zb_status zb_bound_bytes(zb_plan_judge *judge, const zb_asked *asked, const zb_choice *choice,
                          int64_t *out) ZB_MUST_USE;
-
-#endif

@@ -1,9 +1,6 @@
 /* zb-choose: what of a compile is left open is decided here, and obeyed behind it. */
-#ifndef ZB_PASSES_CHOOSE_CHOOSE_H
-#define ZB_PASSES_CHOOSE_CHOOSE_H
+#pragma once
 
 /* What is wrong with --recompute auto where there is no limit, and what to do. */
 #define ZB_RECOMPUTE_AUTO_ALONE "auto computes again what a memory limit asks for, and there is none"
 #define ZB_RECOMPUTE_AUTO_HINT "give a memory limit too, for example 2G, or choose all"
-
-#endif

@@ -5,8 +5,7 @@
  * and the only one that remembers what was judged before. All that it gives is its own, until it is released. Not
  * thread-safe.
  */
-#ifndef ZB_PASSES_JUDGE_H
-#define ZB_PASSES_JUDGE_H
+#pragma once
 
 #include "passes/choose/asked.h"
 #include "passes/stages/cut/cuts.h"
@@ -80,5 +79,3 @@ uint64_t zb_asked_digest(const zb_asked *asked, const zb_choice *choice);
 
 /* Whether a failure says something of a choice, and not of the world: there is no such plan. */
 bool zb_judge_is_no_plan(zb_status status);
-
-#endif

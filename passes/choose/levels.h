@@ -1,7 +1,6 @@
 /* The one ladder of bytes: limits for which choices and orders are looked for. Its rungs do not depend on any limit, so
  * that what is found for one limit is found for a higher one, too. */
-#ifndef ZB_PASSES_CHOOSE_LEVELS_H
-#define ZB_PASSES_CHOOSE_LEVELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ static inline int64_t zb_level_below(int64_t bytes, int per_octave) {
 
 /* The greatest rung that is at most `bytes`. */
 static inline int64_t zb_level_within(int64_t bytes, int per_octave) { return zb_level_below(bytes + 1, per_octave); }
-
-#endif

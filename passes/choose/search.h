@@ -5,8 +5,7 @@
  * the order, which makes a plan. So all compare plans, by zb_candidate_is_better alone, and a row that nobody left open
  * costs nothing: the pass decides it by its option.
  */
-#ifndef ZB_PASSES_CHOOSE_SEARCH_H
-#define ZB_PASSES_CHOOSE_SEARCH_H
+#pragma once
 
 #include "passes/choose/judge.h"
 
@@ -53,5 +52,3 @@ void zb_found_keep(zb_found *best, const zb_found *other, int64_t limit);
  * is noted of the search. INFEASIBLE where a rule has no order within the limit. Where no plan keeps the limit, the
  * choice is that which needs least: zb-allocate says by how much. */
 zb_status zb_choose(const zb_asked *asked, zb_choice *out, zb_compile_summary *summary) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* The shortest step that an order of jobs can have with any choice of gradients in B within a limit of memory. */
-#ifndef ZB_PASSES_SPLIT_BOUND_H
-#define ZB_PASSES_SPLIT_BOUND_H
+#pragma once
 
 #include "passes/choose/split_choice.h"
 
@@ -12,5 +11,3 @@ zb_status zb_split_step(const zb_split_problem *it, int64_t *out_ps) ZB_MUST_USE
  * many jobs may be simulated for it, which becomes less; without any the bound is that of the least times in B. One
  * chunk a rank. MEMORY. */
 zb_status zb_split_shortest(zb_split_problem *it, int64_t limit, int64_t *work, int64_t *out_bound_ps) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Which groups of W ops B should do, so that every rank keeps to a limit of memory with the least time in B. */
-#ifndef ZB_PASSES_SPLIT_CHOICE_H
-#define ZB_PASSES_SPLIT_CHOICE_H
+#pragma once
 
 #include "passes/choose/split_memory.h"
 #include "zb/schedule.h"
@@ -36,5 +35,3 @@ zb_status zb_split_choose(zb_split_problem *it, const int64_t *limits) ZB_MUST_U
  * *out_least_ps: no choice within the limit has less; INT64_MAX: none was found. */
 zb_status zb_split_choose_rank(zb_split_problem *it, int rank, int64_t limit, int64_t floor_ps, int64_t work,
                                int64_t *out_least_ps) ZB_MUST_USE;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A gradient that B computes keeps nothing for W. But what B made for W alone, and kept in a frame, is then a value of
  * B's workspace, and a message that W would have kept needs a place of its own while B runs. */
-#ifndef ZB_PASSES_SPLIT_MEMORY_H
-#define ZB_PASSES_SPLIT_MEMORY_H
+#pragma once
 
 #include "passes/stages/jobs/problem.h"
 #include "passes/stages/functions/w_groups.h"
@@ -39,5 +38,3 @@ int64_t zb_split_messages(const zb_split_memory *it, int stage);
 
 /* Ops of B and W of a rank. */
 int zb_split_ops(const zb_split_memory *it, int rank);
-
-#endif

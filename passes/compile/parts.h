@@ -1,7 +1,6 @@
 /* The parts of zb_compile, in the order in which they run: parameters, pipeline, values, folder,
  * summary. */
-#ifndef ZB_PASSES_COMPILE_PARTS_H
-#define ZB_PASSES_COMPILE_PARTS_H
+#pragma once
 
 #include "passes/choice/choice.h"
 #include "passes/pipeline.h"
@@ -69,5 +68,3 @@ zb_status zb_summarize_choice(const zb_choice *made, zb_compile_summary *out);
 /* What the program of the last pass and its plan say. */
 zb_status zb_summarize(const zb_module *program, const zb_compile_params *params, const zb_plan *plan,
                        const zb_weights *given, zb_compile_summary *out);
-
-#endif

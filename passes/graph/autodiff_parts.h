@@ -1,6 +1,5 @@
 /* The three parts of zb-autodiff: chains (before), sweep (autodiff.c), optimizer (after). */
-#ifndef ZB_PASSES_AUTODIFF_PARTS_H
-#define ZB_PASSES_AUTODIFF_PARTS_H
+#pragma once
 
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
@@ -66,5 +65,3 @@ typedef struct zb_update_rules {
 /* USAGE for a group that no parameter with uses is in. */
 zb_status zb_autodiff_optimize(zb_arena *arena, MlirOperation function, const zb_update_rules *rules,
                                const zb_parameter_uses *parameters, int parameter_count) ZB_MUST_USE;
-
-#endif

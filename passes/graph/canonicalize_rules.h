@@ -1,6 +1,5 @@
 /* What a rule of zb-canonicalize answers, and the rules that fold constants (canonicalize_fold.c). */
-#ifndef ZB_PASSES_CANONICALIZE_RULES_H
-#define ZB_PASSES_CANONICALIZE_RULES_H
+#pragma once
 
 #include "passes/rewrite.h"
 
@@ -14,5 +13,3 @@ typedef enum zb_outcome {
 zb_outcome zb_fold_reshape(MlirOperation op);    /* reshape(constant) */
 zb_outcome zb_fold_cast(MlirOperation op);       /* cast(constant) of at most 1 KiB, before and after */
 zb_outcome zb_fold_arithmetic(MlirOperation op); /* add, sub, mul, div, neg, sqrt, reciprocal of constants of rank 0 */
-
-#endif

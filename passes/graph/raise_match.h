@@ -1,6 +1,5 @@
 /* What the patterns of zb-raise share: one function a pattern, and small matchers. */
-#ifndef ZB_PASSES_RAISE_MATCH_H
-#define ZB_PASSES_RAISE_MATCH_H
+#pragma once
 
 #include "passes/rewrite.h"
 
@@ -67,5 +66,3 @@ bool zb_polynomial_of(MlirValue value, MlirValue x, int depth, zb_polynomial *ou
 
 /* The x of x*x as mul(x, x) or pow(x, 2), read once, or null. */
 MlirValue zb_square_root_of(MlirValue value);
-
-#endif

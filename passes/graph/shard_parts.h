@@ -1,7 +1,6 @@
 /* The parts of zb-shard: placements (shard_places.c), what users say and are told of single parameters (shard_pins.c),
  * and ops on parts with collectives between them (shard_rewrite.c). */
-#ifndef ZB_PASSES_SHARD_PARTS_H
-#define ZB_PASSES_SHARD_PARTS_H
+#pragma once
 
 #include "ir/placement.h"
 #include "passes/pipeline.h"
@@ -76,5 +75,3 @@ void zb_shard_find_places(zb_shard *s);
 zb_result zb_shard_check_borders(const zb_shard *s);
 /* Makes the program of one shard. */
 zb_result zb_shard_rewrite(zb_shard *s);
-
-#endif

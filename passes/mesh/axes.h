@@ -1,6 +1,5 @@
 /* Words of axes, and errors that name a place in a text. */
-#ifndef ZB_PASSES_MESH_AXES_H
-#define ZB_PASSES_MESH_AXES_H
+#pragma once
 
 #include "zb/mesh.h"
 
@@ -12,5 +11,3 @@ zb_status zb_axis_unknown(const char *what, const char *text, const char *name, 
 size_t zb_axis_word(const char *text);
 /* Which character of the text it is, from 1. */
 int zb_axis_place(const char *text, const char *at);
-
-#endif

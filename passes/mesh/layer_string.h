@@ -1,6 +1,5 @@
 /* Strings of layouts, "Et*3|(tt|)*29,m|L": reading them into stages, and writing them. */
-#ifndef ZB_PASSES_MESH_LAYER_STRING_H
-#define ZB_PASSES_MESH_LAYER_STRING_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "zb/layers.h"
@@ -13,5 +12,3 @@ typedef struct zb_layer_stages {
 
 /* USAGE with the place. Lives in the arena. */
 zb_status zb_layer_string_read(zb_arena *arena, const char *text, zb_layer_stages *out) ZB_MUST_USE;
-
-#endif

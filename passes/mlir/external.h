@@ -1,6 +1,5 @@
 /* What the two files of this folder share. */
-#ifndef ZB_PASSES_MLIR_EXTERNAL_H
-#define ZB_PASSES_MLIR_EXTERNAL_H
+#pragma once
 
 #include "zb/mlir.h"
 
@@ -14,5 +13,4 @@ MlirDialectHandle zb_dialect_handle_of_passes(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -7,8 +7,7 @@
  *
  * Running an order means to give every job its start and end, each rank in the order of its list.
  */
-#ifndef ZB_PASSES_SCHEDULE_MODEL_H
-#define ZB_PASSES_SCHEDULE_MODEL_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "zb/schedule.h"
@@ -223,5 +222,3 @@ static inline int64_t zb_most_of(const int64_t *values, int count, int64_t most)
     if (values[i] > most) most = values[i];
   return most;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What an op takes: by a file of costs (zb-run --profile, --calibrate), else by the analytic model. */
-#ifndef ZB_PASSES_COST_H
-#define ZB_PASSES_COST_H
+#pragma once
 
 #include "ir/op.h"
 #include "passes/pass.h"
@@ -43,5 +42,3 @@ typedef struct zb_link_costs {
 zb_link_costs zb_link_costs_of(const zb_costs *costs); /* NULL: those of the model */
 void zb_link_costs_set(MlirOperation module, const zb_link_costs *costs);
 zb_link_costs zb_link_costs_get(MlirOperation module);
-
-#endif

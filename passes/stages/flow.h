@@ -1,7 +1,6 @@
 /* Dataflow facts that partition and classify share: what an op depends on and leads to. By dataflow alone, for any
  * dialect's ops. */
-#ifndef ZB_PASSES_FLOW_H
-#define ZB_PASSES_FLOW_H
+#pragma once
 
 #include "passes/graph.h"
 #include "passes/pass.h"
@@ -51,5 +50,3 @@ int zb_buffer_of_result(const zb_graph *graph, int index);
 int zb_buffer_result(const zb_graph *graph, int argument);
 /* The buffer where a value lies, itself or as a view of it; -1: in none. */
 int zb_buffer_at(const zb_graph *graph, int value);
-
-#endif

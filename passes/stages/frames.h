@@ -1,6 +1,5 @@
 /* The kinds of frames as numbers and names: ir/frames.def. */
-#ifndef ZB_PASSES_FRAMES_H
-#define ZB_PASSES_FRAMES_H
+#pragma once
 
 #include "ir/dialect.h"
 
@@ -30,5 +29,3 @@ static const char *const pool_tables[POOL_COUNT] = {
 #define ZB_POOL(ID, name, TABLE, REGION) ZB_ATTR_##TABLE,
 #include "ir/frames.def"
 };
-
-#endif

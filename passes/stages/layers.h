@@ -4,8 +4,7 @@
  * parts between such cuts that repeat are a layer: in a transformer attention and MLP, again and again. Each stage is
  * cut into layers of about that size, where fewest bytes cross.
  */
-#ifndef ZB_PASSES_LAYERS_H
-#define ZB_PASSES_LAYERS_H
+#pragma once
 
 #include "passes/stages/flow.h"
 
@@ -28,5 +27,3 @@ zb_status zb_layers_kept(zb_arena *arena, const zb_graph *graph, const zb_flow *
 
 /* What a value is a view of; the value itself, where it is none. */
 int zb_flow_base(const zb_graph *graph, const zb_flow *flow, int value);
-
-#endif

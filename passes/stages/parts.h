@@ -1,6 +1,5 @@
 /* Parts that replicas have of tensors: their types, and ops on them. */
-#ifndef ZB_PASSES_PARTS_H
-#define ZB_PASSES_PARTS_H
+#pragma once
 
 #include "passes/function.h"
 #include "runtime/base/arena.h"
@@ -17,5 +16,3 @@ const char *zb_flat_text(zb_arena *arena, const char *cut, MlirType whole);
 zb_status zb_check_of_parts(MlirOperation op) ZB_MUST_USE;
 /* Its results become parts. */
 void zb_make_part(MlirOperation op, int replicas);
-
-#endif

@@ -1,7 +1,6 @@
 /* What replicas of a program share, and what collectives over them do, as its attributes say (--sharding,
  * --sum-groups). */
-#ifndef ZB_PASSES_REPLICAS_H
-#define ZB_PASSES_REPLICAS_H
+#pragma once
 
 #include "ir/dialect.h"
 #include "runtime/plan/file/plan.h"
@@ -24,5 +23,3 @@ zb_collective_kind zb_replicas_collective(MlirOperation top, zb_payload payload,
 bool zb_replicas_give_greatest(MlirOperation top, zb_payload payload);
 /* Whether a collective is one of parts (zb_plan_collective.of_parts). */
 bool zb_replicas_move_parts(MlirOperation top, zb_payload payload, bool of_replicas);
-
-#endif

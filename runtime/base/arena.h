@@ -3,8 +3,7 @@
  * The arrays that a piece of work needs are taken from its arena and released with it, all at once. That memory ran out
  * is remembered, so that it is asked for once, behind the last array. Not thread-safe. {0} is an empty arena.
  */
-#ifndef ZB_BASE_ARENA_H
-#define ZB_BASE_ARENA_H
+#pragma once
 
 #include "runtime/base/map.h"
 #include "zb/status.h"
@@ -44,5 +43,3 @@ bool zb_arena_grow(zb_arena *arena, void **items, size_t *capacity, size_t neede
 zb_status zb_arena_status(const zb_arena *arena) ZB_MUST_USE;
 /* Releases all that was taken; the arena is empty then. */
 void zb_arena_deinit(zb_arena *arena);
-
-#endif

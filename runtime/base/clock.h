@@ -1,6 +1,5 @@
 /* The clock of real runs. */
-#ifndef ZB_BASE_CLOCK_H
-#define ZB_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -20,5 +19,3 @@ static inline int64_t zb_monotonic_ps(void) {
 static inline struct timespec zb_monotonic_time(int64_t at_ps) {
   return (struct timespec){.tv_sec = (time_t)(at_ps / ZB_S_PS), .tv_nsec = (long)(at_ps / 1000 % 1000000000)};
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Digest of the bytes of large tensors: XXH64 with seed 0, by its published description
  * (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md). It finds accidents (a file that was replaced, bytes
  * that were lost), not forgery. */
-#ifndef ZB_BASE_DIGEST_H
-#define ZB_BASE_DIGEST_H
+#pragma once
 
 #include "zb/base.h"
 
@@ -32,5 +31,3 @@ uint64_t zb_fnv1a(uint64_t hash, const void *bytes, size_t count);
  * last bytes among them. So it takes no longer than a start can, and two large files that differ only between the
  * blocks are taken for the same. */
 uint64_t zb_sample_bytes(const void *bytes, uint64_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Putting an explanation of idle time together (zb/explain.h): from the idle time, the parts of one cause after the
  * other are taken, and what is left is dependency. */
-#ifndef ZB_BASE_EXPLANATION_H
-#define ZB_BASE_EXPLANATION_H
+#pragma once
 
 #include "zb/explain.h"
 
@@ -16,5 +15,3 @@ void zb_explanation_take(zb_explanation *out, zb_cause cause, int64_t time_ps, c
 void zb_explanation_save(zb_explanation *out, zb_cause cause, int64_t time_ps);
 /* At the end: what dependency costs at most. */
 void zb_explanation_end(zb_explanation *out);
-
-#endif

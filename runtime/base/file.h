@@ -1,7 +1,6 @@
 /* Opening of files; reading of whole ones; atomic writing, of a whole file or in pieces: for files that are too large
  * to be put together in memory first. Not thread-safe. */
-#ifndef ZB_BASE_FILE_H
-#define ZB_BASE_FILE_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -49,5 +48,3 @@ zb_status zb_make_folder(const char *path) ZB_MUST_USE; /* with parents; fine if
 /* Whether zb_make_folder(path) would work, and files could be written there; makes nothing. `what` as in
  * zb_output_check. */
 zb_status zb_output_folder_check(const char *what, const char *path) ZB_MUST_USE;
-
-#endif

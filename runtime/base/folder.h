@@ -16,8 +16,7 @@
  * of these moves leaves a folder without first_file, never a mixed one.
  *
  * Nothing here allocates but statuses: cleaning up works without memory. Not thread-safe. */
-#ifndef ZB_BASE_FOLDER_H
-#define ZB_BASE_FOLDER_H
+#pragma once
 
 #include <limits.h>
 
@@ -70,5 +69,3 @@ typedef struct zb_folder_lock {
 /* IO, naming the process and its machine, if another one holds it. folder->parent must be there. */
 zb_status zb_folder_lock_take(const zb_folder *folder, zb_folder_lock *out) ZB_MUST_USE;
 void zb_folder_lock_release(zb_folder_lock *lock);
-
-#endif

@@ -4,8 +4,7 @@
  * takes until the result is there. A rank takes jobs one at a time, at once when it is free and one is ready, by a
  * rule.
  */
-#ifndef ZB_BASE_FREE_RUN_H
-#define ZB_BASE_FREE_RUN_H
+#pragma once
 
 #include "runtime/base/arena.h"
 
@@ -55,5 +54,3 @@ typedef zb_status (*zb_free_measure)(void *context, const int64_t *start_ps, int
 /* limit_bytes[ranks]; what the jobs keep in turn is within it, too. */
 zb_status zb_free_find_best(const zb_free_graph *graph, const int64_t *limit_bytes, zb_free_measure measure,
                             void *context, zb_free_best *out) ZB_MUST_USE;
-
-#endif

@@ -1,8 +1,7 @@
 /* JSON by jansson, with its failures known. jansson loses bytes where it cannot get memory (a digit of a number that it
  * reads, a token of a text that it writes), or writes past the end of others, and goes on: its own answers say nothing.
  * Here every piece of memory that it asks for is watched. Safe to use from every thread. */
-#ifndef ZB_BASE_JSON_H
-#define ZB_BASE_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ zb_status zb_json_print(const json_t *value, size_t flags, zb_text *out) ZB_MUST
 /* For values that are put together: whether jansson was refused memory in this thread since zb_json_watch. */
 void zb_json_watch(void);
 bool zb_json_out_of_memory(void);
-
-#endif

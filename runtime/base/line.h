@@ -1,7 +1,6 @@
 /* Lines of options, "NAME:key=value,key=value": an optimizer, a schedule of rates, what a group of parameters gets. A
  * row is a name with its keys; what is not as a row says is USAGE with a hint. Thread-safe. */
-#ifndef ZB_BASE_LINE_H
-#define ZB_BASE_LINE_H
+#pragma once
 
 #include "runtime/base/text.h"
 
@@ -46,5 +45,3 @@ void zb_line_add(const zb_line *line, zb_text *out);
 int zb_line_key(const zb_line_row *row, const char *name);
 /* Adds the shortest text that reads back as the same number: "1e-3", "0.95". */
 void zb_number_add(double value, zb_text *out);
-
-#endif

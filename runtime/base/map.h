@@ -1,6 +1,5 @@
 /* Hash maps. Not thread-safe; they cannot be walked, so that no output depends on the order of a hash. */
-#ifndef ZB_BASE_MAP_H
-#define ZB_BASE_MAP_H
+#pragma once
 
 #include "zb/base.h"
 
@@ -15,5 +14,3 @@ bool zb_map_set(zb_map *map, const void *key, int64_t value) ZB_MUST_USE; /* fal
 bool zb_map_get(const zb_map *map, const void *key, int64_t *out);        /* false: not there; out may be NULL */
 int64_t zb_map_get_or(const zb_map *map, const void *key, int64_t fallback);
 int64_t zb_map_count(const zb_map *map);
-
-#endif

@@ -1,8 +1,7 @@
 /* Files as memory. A file that becomes shorter, or that cannot be read, while it is mapped does not end the program
  * (SIGBUS): what is missing reads as zeros, and zb_mapping_check says so. So who reads from a mapping asks it
  * before what was read counts. */
-#ifndef ZB_BASE_MAPPING_H
-#define ZB_BASE_MAPPING_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -26,5 +25,3 @@ void zb_mapping_close(zb_mapping *mapping); /* an empty one, too */
  * there are more by now, else `status`. Takes and returns ownership. */
 unsigned zb_mappings_lost(void);
 zb_status zb_mappings_lost_since(unsigned before, zb_status status) ZB_MUST_USE;
-
-#endif

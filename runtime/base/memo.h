@@ -1,8 +1,7 @@
 /* Answers that were found before, by the whole of what was asked: for slow functions that give equal answers to equal
  * questions, and are asked the same again and again. What is kept changes the time that work takes, never its result.
  * Thread-safe. */
-#ifndef ZB_BASE_MEMO_H
-#define ZB_BASE_MEMO_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -27,5 +26,3 @@ zb_status zb_memo_keep(zb_memo *memo, const zb_question *question, const void *a
 /* Adds up the work that answers took, in whatever unit: for who looks for as long as it pays. memo may be NULL: 0. */
 void zb_memo_spend(zb_memo *memo, int64_t work);
 int64_t zb_memo_spent(zb_memo *memo);
-
-#endif

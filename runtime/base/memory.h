@@ -1,6 +1,5 @@
 /* Arrays that grow; and whether memory was refused, for callers that only see a failure. Thread-safe. */
-#ifndef ZB_BASE_MEMORY_H
-#define ZB_BASE_MEMORY_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -12,5 +11,3 @@ zb_status zb_memory_first(zb_status status, uint64_t before) ZB_MUST_USE;
 
 /* Grows *array (of *capacity elements) to hold at least `needed`; false when out of memory. */
 bool zb_grow(void **array, size_t *capacity, size_t needed, size_t element_bytes) ZB_MUST_USE;
-
-#endif

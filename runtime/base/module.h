@@ -6,8 +6,7 @@
  * that this code is part of, never on a path of the environment. Once open it stays: the libraries behind it cannot be
  * unloaded safely.
  */
-#ifndef ZB_BASE_MODULE_H
-#define ZB_BASE_MODULE_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -82,5 +81,3 @@ zb_status zb_part_find(const zb_part_table *table, const char *name, const zb_pa
  * linker makes of all its contents (GNU build id). False, and ZB_BUILD_ID, where the linker made none. Thread-safe. */
 enum { ZB_OBJECT_ID_BYTES = 17 };
 bool zb_object_id(const void *address, char text[ZB_OBJECT_ID_BYTES]);
-
-#endif

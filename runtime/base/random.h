@@ -17,8 +17,7 @@
  * Included by C, by nvcc (which defines ZB_RANDOM_FUNCTION), and by the CPU emulation of the tests. Tests:
  * test/runtime/base/random_test.c.
  */
-#ifndef ZB_BASE_RANDOM_H
-#define ZB_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -105,5 +104,3 @@ ZB_RANDOM_FUNCTION float zb_random_real(uint32_t word) { return (float)(word >> 
 /* An element stays where its word is below this: 2^32 (1 - rate), to the nearest, so that the share that stays is exact
  * to 2^-33. For rates of 0 <= rate < 1; 2^32, which no word reaches, for 0. */
 ZB_RANDOM_FUNCTION uint64_t zb_random_threshold(double rate) { return (uint64_t)((1.0 - rate) * 4294967296.0 + 0.5); }
-
-#endif

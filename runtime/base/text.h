@@ -1,6 +1,5 @@
 /* Growing text, and what a text looks like. Not thread-safe. */
-#ifndef ZB_BASE_TEXT_H
-#define ZB_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -32,5 +31,3 @@ char *zb_text_take(zb_text *text);
 bool zb_ends_with(const char *text, const char *ending);
 /* Glob match with * and ?. */
 bool zb_glob(const char *pattern, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* Groups of parameters that are updated with a rate or a weight decay of their own: "GLOB:lr=1e-4,weight_decay=0", for
  * zbc and zb-run. Of several groups that a parameter is in, the last counts, for each number alone. Thread-safe. */
-#ifndef ZB_BASE_UPDATE_GROUPS_H
-#define ZB_BASE_UPDATE_GROUPS_H
+#pragma once
 
 #include "runtime/base/line.h"
 
@@ -22,5 +21,3 @@ unsigned zb_update_groups_apply(const zb_update_group *groups, int count, const 
 /* USAGE for a group that none of the trained parameters is in, with the nearest of them. */
 zb_status zb_update_groups_check(const zb_update_group *groups, int count, const char *const *parameters,
                                  int parameter_count) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a word that nobody knows was probably meant to be: by the table of words (words.def), or by its letters. */
-#ifndef ZB_BASE_WORDS_H
-#define ZB_BASE_WORDS_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -20,5 +19,3 @@ zb_status zb_hint_name(zb_status status, const char *what, const char *name, con
                        int count) ZB_MUST_USE;
 /* USAGE: there is no WHAT of that NAME, with that hint. */
 zb_status zb_unknown_name(const char *what, const char *name, const char *const *names, int count) ZB_MUST_USE;
-
-#endif

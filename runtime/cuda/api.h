@@ -8,8 +8,7 @@
  * and an error gives function, name and text of the result, and a hint (api_hints.def). The structure is filled once
  * and then only read, so threads may share it. Tests: test/runtime/device/cuda.
  */
-#ifndef ZB_DEVICE_CUDA_API_H
-#define ZB_DEVICE_CUDA_API_H
+#pragma once
 
 #include "runtime/cuda/api_types.h"
 #include "zb/status.h"
@@ -53,5 +52,3 @@ static inline zb_status zb_cuda_check(const zb_cuda_api *api, zb_cuda_library li
 #define ZB_CU(api, function, ...) zb_cuda_check((api), ZB_CUDA_DRIVER, (int)(api)->function(__VA_ARGS__), #function)
 #define ZB_BLAS(api, function, ...) zb_cuda_check((api), ZB_CUDA_BLAS, (int)(api)->function(__VA_ARGS__), #function)
 #define ZB_NCCL(api, function, ...) zb_cuda_check((api), ZB_CUDA_NCCL, (int)(api)->function(__VA_ARGS__), #function)
-
-#endif

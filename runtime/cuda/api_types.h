@@ -3,8 +3,7 @@
  * or the real headers; only test/runtime/device/cuda/headers_test.c sees both (ZB_CUDA_REAL_HEADERS), and compares.
  * Sources: cuda.h and cublasLt.h of CUDA 13.0, nccl.h of NCCL 2.28.
  */
-#ifndef ZB_DEVICE_CUDA_API_TYPES_H
-#define ZB_DEVICE_CUDA_API_TYPES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ struct zb_nccl_config {
   const char *netName;
   int splitShare;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* A device runs subprograms on memory of its own. One row of devices.def each; the CUDA one is a module. */
-#ifndef ZB_RUNTIME_DEVICE_H
-#define ZB_RUNTIME_DEVICE_H
+#pragma once
 
 #include "runtime/base/module.h"
 #include "runtime/plan/file/plan.h"
@@ -116,5 +115,3 @@ zb_status zb_device_find(const char *name, const zb_device_def **out) ZB_MUST_US
 zb_profile_category zb_profile_of(const zb_plan_subprogram *subprogram, const zb_plan_instruction *instruction);
 const char *zb_profile_name(zb_profile_category category);
 const char *zb_profile_help(zb_profile_category category);
-
-#endif

@@ -2,13 +2,10 @@
  * checkpoint, weights) when it is open. Process 0 receives all and compares (session_group.h); with one process all of
  * this is nothing.
  */
-#ifndef ZB_EXEC_AGREEMENT_H
-#define ZB_EXEC_AGREEMENT_H
+#pragma once
 
 #include "runtime/exec/facts.h"
 #include "zb/runtime.h"
 
 /* The parameters of a session that knows its device and its transport, and the settings of the embedder. */
 void zb_facts_add_params(zb_facts *facts, const zb_session *session, const zb_session_params *params);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A save replaces the folder as a whole (runtime/base/folder.h); opening looks in FOLDER.old too.
  */
-#ifndef ZB_EXEC_CHECKPOINT_H
-#define ZB_EXEC_CHECKPOINT_H
+#pragma once
 
 #include "runtime/base/folder.h"
 #include "runtime/formats/safetensors.h"
@@ -49,5 +48,3 @@ zb_status zb_checkpoint_check_folder(const char *folder) ZB_MUST_USE;
 zb_status zb_checkpoint_try_begin(const char *folder) ZB_MUST_USE;
 zb_status zb_checkpoint_try_part(const char *folder, int part, int parts) ZB_MUST_USE;
 zb_status zb_checkpoint_try_end(const char *folder) ZB_MUST_USE;
-
-#endif

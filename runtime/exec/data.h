@@ -4,8 +4,7 @@
  * A corpus is N tokens. Row r of micro-batch i of step k starts at token ((k*M + i)*B + r)*T mod (N - T - 1); y is x
  * shifted by one. So the only position to save is the number of rows taken so far. Arrays: data_rows.h.
  */
-#ifndef ZB_EXEC_DATA_H
-#define ZB_EXEC_DATA_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 #include "zb/runtime.h"
@@ -54,5 +53,3 @@ int64_t zb_data_left_out(const zb_data *data);
 int64_t zb_data_rows_at_once(const zb_data *data);
 /* Rows taken after this number of steps; 0 when the data is no file. */
 int64_t zb_data_position(const zb_data *data, int64_t steps);
-
-#endif

@@ -7,8 +7,7 @@
  * is row j of the file, or, with a seed, row p(j) of it, where p is a permutation drawn for each epoch. So the only
  * position to save is the number of rows taken so far.
  */
-#ifndef ZB_EXEC_DATA_ROWS_H
-#define ZB_EXEC_DATA_ROWS_H
+#pragma once
 
 #include "runtime/formats/arrays.h"
 #include "runtime/plan/file/plan.h"
@@ -44,5 +43,3 @@ int64_t zb_rows_shuffled(uint64_t seed, int64_t epoch, int64_t count, int64_t in
 void zb_rows_read(const zb_rows *rows, int input, int64_t index, int64_t count, void *to);
 /* Whether the integer stands in rows index .. index + count - 1 of an input: at which row of the file. */
 bool zb_rows_find(const zb_rows *rows, int input, int64_t index, int64_t count, int64_t value, int64_t *out_row);
-
-#endif

@@ -1,7 +1,6 @@
 /* Drivers run the executors of all ranks of this process to their ends: one thread a rank, or all on a virtual clock.
  */
-#ifndef ZB_EXEC_DRIVER_H
-#define ZB_EXEC_DRIVER_H
+#pragma once
 
 #include "runtime/exec/executor.h"
 
@@ -55,5 +54,3 @@ extern const zb_driver_def zb_driver_virtual;
  * none waits in the host. Times are real. Nothing enqueued and nothing done for params.timeout_ms gives TIMEOUT with
  * the position of every rank, and which process does not answer. */
 extern const zb_driver_def zb_driver_turns;
-
-#endif

@@ -5,8 +5,7 @@
  * is blocked lets time pass: a thread waits for the message, the virtual clock goes on to the next event. Nothing is
  * allocated between zb_executor_clear and ZB_EXECUTOR_DONE.
  */
-#ifndef ZB_EXEC_EXECUTOR_H
-#define ZB_EXEC_EXECUTOR_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/base/clock.h"
@@ -172,5 +171,3 @@ zb_status zb_executors_note_positions(const zb_executor *executors, int count, z
 
 /* Text of a job: "0F2", "3UPDATE", "send of message 5 to rank 1". */
 const char *zb_executor_job_text(const zb_plan *plan, int rank, int job, char *text, size_t size);
-
-#endif

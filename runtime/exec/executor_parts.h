@@ -1,6 +1,5 @@
 /* What executor.c and validation.c share of an executor. */
-#ifndef ZB_EXEC_EXECUTOR_PARTS_H
-#define ZB_EXEC_EXECUTOR_PARTS_H
+#pragma once
 
 #include "runtime/exec/executor.h"
 
@@ -35,5 +34,3 @@ zb_status zb_validation_run(zb_executor *e, const zb_plan_job *job) ZB_MUST_USE;
 zb_status zb_validation_advance(zb_executor *e, zb_executor_state *out_state) ZB_MUST_USE;
 /* Fills the slots with poison, but what a verdict needs. */
 void zb_validation_poison_slots(const zb_executor *e);
-
-#endif

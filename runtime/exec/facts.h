@@ -1,8 +1,7 @@
 /* Names and values that must be the same in all processes of a run, and how a difference is found. Tests:
  * test/runtime/exec/session_group_test.c, test/e2e/processes.py.
  */
-#ifndef ZB_EXEC_FACTS_H
-#define ZB_EXEC_FACTS_H
+#pragma once
 
 #include "runtime/base/text.h"
 #include "runtime/formats/safetensors.h"
@@ -22,5 +21,3 @@ zb_status zb_facts_compare_all(const zb_facts *mine, int processes, const char *
 /* A digest of a store, of all of it that a start has time for: all names and shapes, in any order, and the first 4 KiB
  * of about 1024 tensors, chosen by name. Training changes every tensor. */
 uint64_t zb_sample_store(const zb_store *store);
-
-#endif

@@ -1,6 +1,5 @@
 /* The forms of logs, for log.c. */
-#ifndef ZB_EXEC_LOG_H
-#define ZB_EXEC_LOG_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/base/file.h"
@@ -33,5 +32,3 @@ struct zb_log {
 };
 
 extern const zb_log_form zb_log_events;
-
-#endif

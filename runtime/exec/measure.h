@@ -9,8 +9,7 @@
  * On a device with a queue times are those of its events: a message lasts from when its bytes begin to move; a job
  * costs what lies between two jobs of which the second waits for nothing.
  */
-#ifndef ZB_EXEC_MEASURE_H
-#define ZB_EXEC_MEASURE_H
+#pragma once
 
 #include "runtime/exec/executor.h"
 #include "zb/costs.h"
@@ -41,5 +40,3 @@ zb_status zb_measure_end_step(zb_measure *measure, int64_t took_ps) ZB_MUST_USE;
 zb_status zb_measure_enough(const zb_device_def *device, int64_t steps) ZB_MUST_USE;
 /* What the steps so far say. USAGE before there are enough. *out is valid as long as the measure. */
 zb_status zb_measure_costs(zb_measure *measure, zb_costs *out) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* What evaluations give besides their loss: outputs of the plan, written as NumPy's arrays, or kept in memory. */
-#ifndef ZB_EXEC_OUTPUTS_H
-#define ZB_EXEC_OUTPUTS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/formats/npy.h"
@@ -48,5 +47,3 @@ zb_status zb_outputs_add_rows(zb_outputs *outputs, const zb_plan *plan, int64_t 
 zb_status zb_outputs_commit(zb_outputs *outputs) ZB_MUST_USE;
 /* What was begun is dropped; files that were there stay. */
 void zb_outputs_abandon(zb_outputs *outputs);
-
-#endif

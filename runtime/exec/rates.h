@@ -1,7 +1,6 @@
 /* Learning rates and weight decays of a run: the options --lr, --weight-decay, --group and --lr-schedule, what a
  * checkpoint keeps of them, and what each setting of a plan is at a step. Everything is computed in f64. */
-#ifndef ZB_EXEC_RATES_H
-#define ZB_EXEC_RATES_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/base/line.h"
@@ -40,5 +39,3 @@ double zb_rates_factor(const zb_rates *rates, int64_t step);
 void zb_rates_save(const zb_rates *rates, zb_text *out);
 /* The same in one line for people. */
 void zb_rates_describe(const zb_rates *rates, zb_text *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the processes of a session tell each other: that all are well, the results of a step, bytes for process 0. With
  * one process all of this is nothing. Every function but zb_session_group_open's failure is called by all processes in
  * the same order. */
-#ifndef ZB_EXEC_SESSION_GROUP_H
-#define ZB_EXEC_SESSION_GROUP_H
+#pragma once
 
 #include "runtime/exec/session_parts.h"
 
@@ -40,5 +39,3 @@ zb_status zb_session_try_save(zb_session *session, const char *folder) ZB_MUST_U
  */
 zb_status zb_session_gather(zb_session *session, const void *mine, size_t bytes, void **out,
                             size_t *out_bytes) ZB_MUST_USE;
-
-#endif

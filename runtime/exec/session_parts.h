@@ -1,7 +1,6 @@
 /* A session from the inside: what session.c, session_save.c and record.c share. Tests make sessions of hand-written
  * plans with zb_session_create_from. */
-#ifndef ZB_EXEC_SESSION_PARTS_H
-#define ZB_EXEC_SESSION_PARTS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/formats/safetensors.h"
@@ -210,5 +209,3 @@ void zb_session_set_clip_norm(zb_session *session, double clip_norm);
 /* Before a step: how many there were that changed parameters. After it: its norm, and whether it changed any. */
 void zb_session_begin_norm(zb_session *session);
 void zb_session_take_norm(zb_session *session, zb_step_result *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Values of parameters, optimizer state and constants on their way from files into arenas. What is wrong with them is
  * found before there is an arena. Tests: test/e2e/weights.py, test/runtime/exec/session_test.c */
-#ifndef ZB_EXEC_VALUES_H
-#define ZB_EXEC_VALUES_H
+#pragma once
 
 #include "runtime/formats/weights.h"
 #include "runtime/exec/session_parts.h"
@@ -58,5 +57,3 @@ zb_value_rule zb_session_value_rule(const zb_session *session, int rank, int par
  * finite loss can have gradients that are not finite, at which nobody looks but where they are clipped. */
 zb_status zb_session_fetch(const zb_session *session, const zb_executor *e, const zb_plan_tensor *tensor,
                            zb_value_rule rule, void *to) ZB_MUST_USE;
-
-#endif

@@ -2,8 +2,7 @@
  * only what is read takes memory. Little-endian, row-major, of the types that zb has; compressed archives are refused.
  * Formats: numpy.lib.format of NumPy's manual; APPNOTE.TXT of PKWARE for ZIP. Tests: test/e2e/arrays.py,
  * test/runtime/exec/data_rows_test.c. */
-#ifndef ZB_FORMATS_ARRAYS_H
-#define ZB_FORMATS_ARRAYS_H
+#pragma once
 
 #include "runtime/base/mapping.h"
 #include "runtime/formats/safetensors.h"
@@ -21,5 +20,3 @@ zb_status zb_arrays_open(zb_arrays_kind kind, const char *path, zb_arrays *out) 
 /* As zb_mapping_check: after what was read, before it counts. */
 zb_status zb_arrays_check(const zb_arrays *arrays) ZB_MUST_USE;
 void zb_arrays_close(zb_arrays *arrays);
-
-#endif

@@ -7,8 +7,7 @@
  * A place is where a value is in a file: its key or its index, and the place of the object or list that holds it.
  * Places live on the stack of the reader, and become text ("stages[2].time_ms[1]") only in an error.
  */
-#ifndef ZB_FORMATS_JSON_FIELDS_H
-#define ZB_FORMATS_JSON_FIELDS_H
+#pragma once
 
 #include <limits.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ void zb_json_add_field(zb_text *out, const zb_json_field *field, const void *ite
 void zb_json_add_string(zb_text *out, const char *text);
 /* Adds a number with a point in every locale, all digits kept. */
 void zb_json_add_real(zb_text *out, double value);
-
-#endif

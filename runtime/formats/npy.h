@@ -1,7 +1,6 @@
 /* Arrays as NumPy reads them (numpy.load): the format .npy, version 1.0
  * (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Row-major, little-endian. */
-#ifndef ZB_FORMATS_NPY_H
-#define ZB_FORMATS_NPY_H
+#pragma once
 
 #include "runtime/base/file.h"
 #include "zb/base.h"
@@ -20,5 +19,3 @@ zb_status zb_npy_open(zb_npy_writer *writer, const char *path, const zb_shape *s
 zb_status zb_npy_add(zb_npy_writer *writer, const void *data, uint64_t bytes) ZB_MUST_USE;
 zb_status zb_npy_commit(zb_npy_writer *writer) ZB_MUST_USE;
 void zb_npy_abandon(zb_npy_writer *writer);
-
-#endif

@@ -1,7 +1,6 @@
 /* safetensors: 8 bytes of header length, a JSON header, then the tensors. Read by mmap, written atomically.
  * Format: https://github.com/huggingface/safetensors (README, "Format"). */
-#ifndef ZB_BASE_SAFETENSORS_H
-#define ZB_BASE_SAFETENSORS_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -41,5 +40,3 @@ zb_status zb_store_write(const zb_store *store, const char *path) ZB_MUST_USE;
 zb_status zb_store_open_index(const char *path, const char *const *same_keys, zb_store **out) ZB_MUST_USE;
 /* Writes the index of these files, all in the folder of `path`, atomically. USAGE if two have a tensor of one name. */
 zb_status zb_store_write_index(const char *path, const char *const *files, int count) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Timelines: what each rank did when, from simulation and from a real run alike, as SVG and as Chrome trace. */
-#ifndef ZB_BASE_TIMELINE_H
-#define ZB_BASE_TIMELINE_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -44,5 +43,3 @@ zb_status zb_timeline_svg_all(const zb_timeline *timelines, int count, const cha
 /* Chrome/Perfetto JSON, object form: process = rank, thread = lane, X events, flow arrows per message, memory counters.
  */
 zb_status zb_timeline_chrome(const zb_timeline *timeline, const char *path) ZB_MUST_USE;
-
-#endif

@@ -1,7 +1,6 @@
 /* Values of parameters from elsewhere: a checkpoint of Hugging Face's or one of ours, found under the names of a model.
  * For zbc --weights and zb-run --weights. Not thread-safe, but for zb_weights_find and zb_widen. */
-#ifndef ZB_BASE_WEIGHTS_H
-#define ZB_BASE_WEIGHTS_H
+#pragma once
 
 #include "runtime/formats/safetensors.h"
 
@@ -34,5 +33,3 @@ const char *zb_weights_note(const zb_weights *weights, int index);
 /* Values of f32, bf16 or f16 as f32, all exactly. `from` may be unaligned. */
 void zb_widen(zb_dtype dtype, const void *from, size_t count, float *to);
 bool zb_can_widen(zb_dtype dtype);
-
-#endif

@@ -1,6 +1,5 @@
 /* Copying a message between two arenas of one process. */
-#ifndef ZB_RUNTIME_TRANSPORT_COPY_H
-#define ZB_RUNTIME_TRANSPORT_COPY_H
+#pragma once
 
 #include <string.h>
 
@@ -42,5 +41,3 @@ static inline void zb_transport_copy(const zb_transport_side *from, const zb_tra
   for (zb_transport_pieces it = {.from = from, .to = to}; zb_transport_next_piece(&it);)
     memcpy(it.destination, it.source, it.bytes);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Ranks are laid over processes in contiguous blocks (zb_group_ranks). Every function that takes a group of more than
  * one process, but for abort, is called by all of them in the same order, by one thread each.
  */
-#ifndef ZB_RUNTIME_GROUP_H
-#define ZB_RUNTIME_GROUP_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -55,5 +54,3 @@ static inline int zb_group_own_ranks(const zb_group_def *def, const zb_group *gr
 static inline int zb_group_process_of(int rank_count, int processes, int rank) {
   return (int)((((int64_t)rank + 1) * processes - 1) / rank_count);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * microseconds if it may, then sleeps on a condition of its own. Each rank's calls come from one thread; the others are
  * thread-safe.
  */
-#ifndef ZB_RUNTIME_TRANSPORT_MAILBOX_H
-#define ZB_RUNTIME_TRANSPORT_MAILBOX_H
+#pragma once
 
 #include "runtime/transport/copy.h"
 #include "zb/status.h"
@@ -50,5 +49,3 @@ zb_status zb_mailboxes_reset(zb_mailboxes *boxes) ZB_MUST_USE;
 int64_t zb_mailboxes_complete_ps(const zb_mailboxes *boxes, int message);
 /* Processors that this process may use. */
 int zb_usable_processors(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* A transport moves messages between ranks. One row of transports.def each. */
-#ifndef ZB_RUNTIME_TRANSPORT_H
-#define ZB_RUNTIME_TRANSPORT_H
+#pragma once
 
 #include "runtime/device/device.h"
 #include "runtime/transport/group.h"
@@ -66,5 +65,3 @@ extern const zb_part_table zb_transports; /* transports.def */
 /* A transport by name; USAGE with the nearest names if there is none of that name, UNAVAILABLE if its module cannot be
  * opened. */
 zb_status zb_transport_find(const char *name, const zb_transport_def **out) ZB_MUST_USE;
-
-#endif

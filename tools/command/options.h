@@ -1,7 +1,6 @@
 /* The command line of a program, by a row an option: reading it, and the list of --help. Tests: test/tools,
  * test/runtime/exec/zb_run_test.c. */
-#ifndef ZB_TOOLS_OPTIONS_H
-#define ZB_TOOLS_OPTIONS_H
+#pragma once
 
 #include "tools/command/programs.h"
 
@@ -58,5 +57,3 @@ zb_status options_parse(const options_table *table, int count, char **words, voi
 /* Whether a row was given a value. */
 bool option_is_given(const option_row *row, const void *settings);
 void options_print(const options_table *table);
-
-#endif

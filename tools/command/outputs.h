@@ -1,6 +1,5 @@
 /* The files that a program is told to write. */
-#ifndef ZB_TOOLS_OUTPUTS_H
-#define ZB_TOOLS_OUTPUTS_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -22,5 +21,3 @@ zb_status outputs_apart(const output_place *outputs, int count) ZB_MUST_USE;
 /* USAGE where one of them would write a file that is read. Devices and pipes may be both, and what writes a folder
  * knows what else is in it. */
 zb_status outputs_spare(const output_place *outputs, int count, const input_place *inputs, int input_count) ZB_MUST_USE;
-
-#endif

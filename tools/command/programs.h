@@ -1,7 +1,6 @@
 /* The programs and their options, for what is said of an option that the one that was called does not have; and what
  * all programs do alike. */
-#ifndef ZB_TOOLS_PROGRAMS_H
-#define ZB_TOOLS_PROGRAMS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ int tool_end(tool program, zb_status status);
 /* A text in JSON's quotes; to standard output. */
 void tool_write_json_text(FILE *out, const char *text);
 void tool_print_json_text(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* The parts of zb-run: arguments.c reads the command line, signals.c ends a run by a signal, report.c prints, log.c
  * keeps numbers of steps in files, progress.c says how far a run is; zb-run.c trains. */
-#ifndef ZB_TOOLS_RUN_H
-#define ZB_TOOLS_RUN_H
+#pragma once
 
 #include "tools/command/options.h"
 #include "zb/log.h"
@@ -116,5 +115,3 @@ void run_progress_make_room(void);
 void run_progress_hide(void);
 /* There is no line from now on. */
 void run_progress_end(void);
-
-#endif

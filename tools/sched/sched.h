@@ -1,7 +1,6 @@
 /* The parts of zb-sched: options.c reads the command line, problem.c makes the problem of a schedule or an order,
  * report.c prints; groups.c and layout.c are --groups and --layout. */
-#ifndef ZB_TOOLS_SCHED_H
-#define ZB_TOOLS_SCHED_H
+#pragma once
 
 #include "tools/command/options.h"
 #include "zb/schedule.h"
@@ -72,5 +71,3 @@ void sched_print_table(const sched_case *cases, int count);
 /* --groups and --layout: make them and print them. */
 zb_status sched_run_groups(const sched_settings *s) ZB_MUST_USE;
 zb_status sched_run_layout(const sched_settings *s) ZB_MUST_USE;
-
-#endif

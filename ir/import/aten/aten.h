@@ -3,8 +3,7 @@
  * of aten_ops.def. Functions of rows are written with operands (ir/import/operand.h), which are constants or computed
  * alike. Tests: test/ir/import/aten, test/e2e/aten.py.
  */
-#ifndef ZB_IR_IMPORT_ATEN_ATEN_H
-#define ZB_IR_IMPORT_ATEN_ATEN_H
+#pragma once
 
 #include "ir/import/meaning/meaning.h"
 
@@ -73,5 +72,3 @@ void zb_aten_unknown_hint(const char *kind, zb_text *hint);
 static inline MlirOperation zb_aten_source(const zb_import_node *n) {
   return (MlirOperation){(void *)(uintptr_t)n->source};
 }
-
-#endif

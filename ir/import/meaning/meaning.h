@@ -3,8 +3,7 @@
  * built; results live as long as the import. Functions give NULL (or false) after an error, which they report at the
  * node, and of an operand NULL. Axes are 0 to rank - 1 where they are an int, and may count from the end where they are
  * an int64_t. Tests: test/e2e/meaning.py, test/e2e/points.py, test/ir/import. */
-#ifndef ZB_IR_IMPORT_MEANING_MEANING_H
-#define ZB_IR_IMPORT_MEANING_MEANING_H
+#pragma once
 
 #include "ir/import/operand.h"
 
@@ -192,5 +191,3 @@ zb_operand zb_meaning_normal(zb_import_node *n, const zb_shape *shape);
 zb_operand zb_meaning_bernoulli(zb_import_node *n, zb_operand p);
 /* What a step draws, and what an evaluation has in its place. */
 zb_operand zb_meaning_by_mode(zb_import_node *n, zb_operand training, zb_operand evaluation);
-
-#endif

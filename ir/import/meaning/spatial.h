@@ -6,8 +6,7 @@
  * [out, in] along each dimension: nothing is kept for its gradient, which is the product with the transposed one.
  * Tests: test/ir/import/import_test.c, test/e2e/windows.py.
  */
-#ifndef ZB_IR_IMPORT_SPATIAL_H
-#define ZB_IR_IMPORT_SPATIAL_H
+#pragma once
 
 #include "ir/import/meaning/meaning.h"
 
@@ -101,5 +100,3 @@ typedef struct zb_spatial_sampling {
 } zb_spatial_sampling;
 /* The image [n, c, ..] at the places of the grid [n, .., k], of -1 to 1 along each dimension, the last one first. */
 zb_operand zb_spatial_sampled(zb_import_node *n, zb_operand image, zb_operand grid, const zb_spatial_sampling *how);
-
-#endif

@@ -1,6 +1,5 @@
 /* What nodes.c (nodes and functions) and control.c (If, Loop, Scan) share: scopes of names. */
-#ifndef ZB_IR_IMPORT_ONNX_CONTROL_H
-#define ZB_IR_IMPORT_ONNX_CONTROL_H
+#pragma once
 
 #include "ir/import/onnx/onnx.h"
 
@@ -36,5 +35,3 @@ bool zb_onnx_know(zb_import_node *n, zb_import_value *value, const char *what, i
 /* ---- control.c ---- */
 bool zb_onnx_is_control(const Onnx__NodeProto *proto); /* If, Loop, Scan */
 zb_result zb_onnx_add_control(zb_import_node *n, const zb_onnx_scope *scope);
-
-#endif

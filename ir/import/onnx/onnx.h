@@ -2,8 +2,7 @@
  * Flow (onnx.c): file.c maps and parses -> onnx.c makes values and nodes -> parameters.c proposes which initializers
  * are parameters -> each node that the loss needs is folded or built by its row of onnx_ops.def. Tests: test/ir/import.
  */
-#ifndef ZB_IR_IMPORT_ONNX_ONNX_H
-#define ZB_IR_IMPORT_ONNX_ONNX_H
+#pragma once
 
 #include "ir/import/meaning/meaning.h"
 #include "onnx.pb-c.h"
@@ -136,5 +135,3 @@ zb_result zb_onnx_refuse_folded(zb_import *im, const zb_import_value *value);
   zb_result zb_onnx_##run(zb_import_node *n);
 #include "ir/import/onnx/onnx_ops.def"
 #undef ZB_ONNX
-
-#endif

@@ -4,8 +4,7 @@
  * the core -> step.c finds loss and optimizer of a whole train step, backward.c holds every gradient op against the
  * forward op that it belongs to -> each node that the loss needs is folded or built by its row of paddle_ops.def, which
  * serves both formats. Tests: test/ir/import/paddle, test/e2e/paddle.py. */
-#ifndef ZB_IR_IMPORT_PADDLE_PADDLE_H
-#define ZB_IR_IMPORT_PADDLE_PADDLE_H
+#pragma once
 
 #include "ir/import/meaning/meaning.h"
 #include "ir/import/update.h"
@@ -211,5 +210,3 @@ bool zb_paddle_batch_norm_trains(zb_import_node *n);
 #undef ZB_PADDLE
 #undef ZB_PADDLE_GRAD
 #undef ZB_PADDLE_STEP
-
-#endif

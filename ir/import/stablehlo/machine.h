@@ -1,6 +1,5 @@
 /* The ops of a block, run by their reference kernels. */
-#ifndef ZB_IR_IMPORT_STABLEHLO_MACHINE_H
-#define ZB_IR_IMPORT_STABLEHLO_MACHINE_H
+#pragma once
 
 #include "ir/import/stablehlo/stablehlo.h"
 
@@ -27,5 +26,3 @@ void zb_stablehlo_machine_keep(zb_stablehlo_machine *m, MlirValue value);
 bool zb_stablehlo_machine_run(zb_stablehlo_machine *m, MlirOperation last);
 const zb_known *zb_stablehlo_machine_value(const zb_stablehlo_machine *m, MlirValue value);
 void zb_stablehlo_machine_deinit(zb_stablehlo_machine *m);
-
-#endif

@@ -4,8 +4,7 @@
  * unrolled -> step.c finds what a whole train step updates, and optimizer.c how -> each node that the loss needs is
  * folded or built by its row of stablehlo_ops.def. Tests: test/ir/import/stablehlo, test/e2e/stablehlo.py.
  */
-#ifndef ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
-#define ZB_IR_IMPORT_STABLEHLO_STABLEHLO_H
+#pragma once
 
 #include "ir/import/meaning/meaning.h"
 #include "ir/import/update.h"
@@ -246,5 +245,3 @@ extern const zb_import_format zb_stablehlo_format;
 #include "ir/import/stablehlo/stablehlo_ops.def"
 #undef ZB_STABLEHLO
 #undef ZB_CHLO
-
-#endif

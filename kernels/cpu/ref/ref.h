@@ -12,8 +12,7 @@
  * Tests: test/kernels/conformance_test.c (numbers of other programs), test/kernels/gradient_test.c (finite
  * differences).
  */
-#ifndef ZB_KERNELS_CPU_REF_H
-#define ZB_KERNELS_CPU_REF_H
+#pragma once
 
 #include "kernels/call.h"
 #include "runtime/base/random.h"
@@ -194,5 +193,3 @@ static inline void zb_ref_walk_again(zb_ref_walk *walk) { walk->left = walk->tot
 /* Splits the dimensions of a fresh walk in two: those of the bit set `inner_dimensions`, and the others. An element's
  * offset is the sum of both walks' offsets. */
 void zb_ref_walk_split(const zb_ref_walk *walk, unsigned inner_dimensions, zb_ref_walk *outer, zb_ref_walk *inner);
-
-#endif

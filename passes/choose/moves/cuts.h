@@ -1,6 +1,5 @@
 /* Other cuts than those by cost, from a plan on. */
-#ifndef ZB_PASSES_CHOOSE_CUTS_H
-#define ZB_PASSES_CHOOSE_CUTS_H
+#pragma once
 
 #include "passes/choose/search.h"
 
@@ -14,5 +13,3 @@ zb_status zb_cuts_climb(zb_choice_search *search, const zb_asked *asked, zb_foun
 zb_status zb_cuts_few_tried(zb_choice_search *search, const zb_asked *asked, zb_found *out) ZB_MUST_USE;
 /* Whether no other cuts will do what those by cost do not: keep the limit. */
 bool zb_cuts_are_hopeless(const zb_asked *asked, const zb_candidate *found);
-
-#endif

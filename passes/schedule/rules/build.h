@@ -8,8 +8,7 @@
  * A scheduler is the state of list scheduling: it holds the tables of one problem and the memory that building, timing
  * and the search work in.
  */
-#ifndef ZB_PASSES_SCHEDULE_BUILD_H
-#define ZB_PASSES_SCHEDULE_BUILD_H
+#pragma once
 
 #include "passes/schedule/model.h"
 
@@ -169,5 +168,3 @@ static inline uint64_t zb_random_next(uint64_t *state) {
 static inline int zb_random_below(uint64_t *state, int below) {
   return (int)((zb_random_next(state) >> 33) % (uint64_t)below);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A turn is a group of micro-batches that one chunk runs before the next chunk does.
  */
-#ifndef ZB_PASSES_SCHEDULE_EMIT_H
-#define ZB_PASSES_SCHEDULE_EMIT_H
+#pragma once
 
 #include <limits.h>
 
@@ -77,5 +76,3 @@ double zb_no_memory_bound(const zb_problem *problem, int rank);
 #define ZB_PLACED_PLAIN .placement = "plain", .chunks_min = 1, .chunks_max = 1
 #define ZB_PLACED_LOOPED .placement = "looped", .chunks_min = 1, .chunks_max = INT_MAX
 #define ZB_PLACED_V .placement = "v", .chunks_min = 2, .chunks_max = 2
-
-#endif

@@ -7,8 +7,7 @@
  * keeps `planned`, which may be higher: so an order that was made for more memory than it takes is made again where no
  * more is there than it takes.
  */
-#ifndef ZB_PASSES_SCHEDULE_ROUNDS_H
-#define ZB_PASSES_SCHEDULE_ROUNDS_H
+#pragma once
 
 #include "passes/schedule/rules/within.h"
 
@@ -105,5 +104,3 @@ bool zb_rounds_grant(zb_rounds *rounds);
 static inline int64_t zb_rounds_ready(const zb_rounds *r, int class) {
   return r->ready[r->classes[class].input + (size_t)r->w->next[class]];
 }
-
-#endif

@@ -6,8 +6,7 @@
  * A memory level is one of a fixed row of limits that searching schedules try, so that more memory adds levels and
  * takes none away.
  */
-#ifndef ZB_PASSES_SCHEDULE_RULES_H
-#define ZB_PASSES_SCHEDULE_RULES_H
+#pragma once
 
 #include "passes/schedule/rules/build.h"
 
@@ -93,5 +92,3 @@ int64_t zb_level_fine(const zb_scheduler *scheduler, int64_t bytes, bool above);
 int64_t zb_level_next_above(const zb_scheduler *scheduler, int64_t limit, int64_t level, int64_t slack);
 /* limits[ranks] of a memory of `percent` of what 1F1B needs, whatever those of the problem are. */
 void zb_level_percent(const zb_scheduler *scheduler, int64_t percent, int64_t *limits);
-
-#endif

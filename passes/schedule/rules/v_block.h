@@ -9,8 +9,7 @@
  * still fits in memory; else a W. So an order always ends: the job that is first in the repeated block among all jobs
  * that are left is ready, and fits.
  */
-#ifndef ZB_PASSES_SCHEDULE_V_BLOCK_H
-#define ZB_PASSES_SCHEDULE_V_BLOCK_H
+#pragma once
 
 #include "passes/schedule/rules/emit.h"
 
@@ -70,5 +69,3 @@ zb_status zb_v_block_emit(const zb_v_legs *legs, const zb_v_rules *manner, const
 
 /* V-Min, the block with the least memory. */
 zb_status zb_v_min_emit(const zb_problem *problem, zb_order *out) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Schedules that make an order for any limits of memory: a search asks them for many limits of one problem. */
-#ifndef ZB_PASSES_SCHEDULE_WITHIN_H
-#define ZB_PASSES_SCHEDULE_WITHIN_H
+#pragma once
 
 #include "passes/schedule/rules/build.h"
 
@@ -29,5 +28,3 @@ typedef struct zb_within_def {
  * one with the least memory where there is none. It takes the place of *out. */
 zb_status zb_within_emit(const zb_within_def *within, const zb_problem *problem, int64_t percent,
                          zb_order *out) ZB_MUST_USE;
-
-#endif

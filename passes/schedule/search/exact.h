@@ -1,6 +1,5 @@
 /* The best of all orders, for problems small enough to try them. */
-#ifndef ZB_PASSES_SCHEDULE_EXACT_H
-#define ZB_PASSES_SCHEDULE_EXACT_H
+#pragma once
 
 #include "passes/schedule/rules/build.h"
 
@@ -25,5 +24,3 @@ typedef struct zb_exact_result {
  * nothing faster is found. */
 zb_status zb_exact_search(zb_scheduler *scheduler, const zb_exact_params *params, zb_slot *sequence,
                           zb_exact_result *out) ZB_MUST_USE;
-
-#endif

@@ -4,8 +4,7 @@
  * kept if its cost is not higher than that of the current one, or of the one some moves ago (late acceptance). With a
  * goal, a time that is not reached yet, orders in which F start too late for it cost more.
  */
-#ifndef ZB_PASSES_SCHEDULE_IMPROVE_H
-#define ZB_PASSES_SCHEDULE_IMPROVE_H
+#pragma once
 
 #include "passes/schedule/search/retime.h"
 
@@ -62,5 +61,3 @@ typedef struct zb_improve_params {
  * Returns the new time by the metric of the problem, which without a goal is never more than the old one; INT64_MAX:
  * the sequence cannot finish. */
 int64_t zb_improve(zb_improver *improver, const zb_improve_params *params, uint64_t *seed, zb_slot *sequence);
-
-#endif

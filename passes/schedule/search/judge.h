@@ -8,8 +8,7 @@
  * no moves (judge.c), and of large problems levels are left out behind one that is far behind by its span
  * (search_levels.c). Both margins are wider than what made up for it in all measured cases.
  */
-#ifndef ZB_PASSES_SCHEDULE_JUDGE_H
-#define ZB_PASSES_SCHEDULE_JUDGE_H
+#pragma once
 
 #include "passes/schedule/model.h"
 #include "passes/schedule/rules/build.h"
@@ -69,5 +68,3 @@ zb_status zb_judge_improve(zb_judge *judge) ZB_MUST_USE;
 
 /* a < b. */
 bool zb_period_is_shorter(const zb_period *a, const zb_period *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* The search by the period metric. */
-#ifndef ZB_PASSES_SCHEDULE_SEARCH_PERIOD_SEARCH_H
-#define ZB_PASSES_SCHEDULE_SEARCH_PERIOD_SEARCH_H
+#pragma once
 
 #include "passes/schedule/search/judge.h"
 
@@ -12,5 +11,3 @@ zb_status zb_search_period(const zb_problem *problem, const zb_search_params *pa
  * shows the judge every order that it meets. */
 zb_status zb_search_judged(const zb_problem *problem, const zb_search_params *params, int parts, zb_judge *judge,
                            zb_search_report *report) ZB_MUST_USE;
-
-#endif

@@ -3,8 +3,7 @@
  * A row is a zb_schedule_def: a name, what the schedule takes, and the function that makes its order. A choice is a row
  * with values for its options.
  */
-#ifndef ZB_PASSES_SCHEDULE_REGISTRY_H
-#define ZB_PASSES_SCHEDULE_REGISTRY_H
+#pragma once
 
 #include "passes/schedule/model.h"
 
@@ -15,5 +14,3 @@ void zb_schedule_default(const zb_schedule_def *schedule, zb_schedule_choice *ou
 zb_status zb_schedule_emit(const zb_schedule_choice *choice, const zb_problem *problem, zb_order *out) ZB_MUST_USE;
 /* Whether a schedule takes that many chunks a rank, so placed. */
 bool zb_schedule_takes(const zb_schedule_def *schedule, const zb_problem *problem);
-
-#endif

@@ -3,8 +3,7 @@
  * A change is a range of places of a rank whose jobs were exchanged. Only the jobs that start after the first change
  * are timed again, and a change can be taken back with the times before it.
  */
-#ifndef ZB_PASSES_SCHEDULE_RETIME_H
-#define ZB_PASSES_SCHEDULE_RETIME_H
+#pragma once
 
 #include "passes/schedule/rules/build.h"
 
@@ -81,5 +80,3 @@ bool zb_retime(zb_retimer *retimer, const zb_slot *sequence, const zb_change *ch
 void zb_retime_undo(zb_retimer *retimer, const zb_slot *sequence, const zb_change *changes, int count);
 /* By the metric of the problem. */
 int64_t zb_retime_metric_ps(const zb_retimer *retimer);
-
-#endif

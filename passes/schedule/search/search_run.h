@@ -3,8 +3,7 @@
  * Incumbents are the best orders that the run knows; it keeps a few, with different times. An allowance says how many
  * evaluations, orders built or timed, the run may spend.
  */
-#ifndef ZB_PASSES_SCHEDULE_SEARCH_RUN_H
-#define ZB_PASSES_SCHEDULE_SEARCH_RUN_H
+#pragma once
 
 #include "passes/schedule/search/improve.h"
 #include "passes/schedule/rules/rules.h"
@@ -60,5 +59,3 @@ void zb_run_settle(zb_run *run, int64_t moves);
 double zb_run_gap(const zb_run *run);
 /* Rounds of random rules, local search and perturbations until the run is over or nothing gets better. */
 void zb_run_rounds(zb_run *run);
-
-#endif

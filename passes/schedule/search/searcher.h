@@ -1,8 +1,7 @@
 /* What a search knows: its problem, its starts, the best order so far. Between search_span.c, which begins and
  * ends a search, and search_levels.c, which tries the levels of memory.
  */
-#ifndef ZB_PASSES_SCHEDULE_SEARCHER_H
-#define ZB_PASSES_SCHEDULE_SEARCHER_H
+#pragma once
 
 #include "passes/schedule/rules/within.h"
 #include "passes/schedule/search/judge.h"
@@ -108,5 +107,3 @@ zb_status zb_searcher_run_exact_levels(zb_searcher *searcher) ZB_MUST_USE;
 /* Tries all orders within run.level that could be faster than the best, as far as the budget goes. only_complete: what
  * is found counts only where these were all. */
 zb_status zb_searcher_try_all(zb_searcher *searcher, bool only_complete, bool *is_complete) ZB_MUST_USE;
-
-#endif

@@ -3,8 +3,7 @@
  * cells.c knows tokens, lines and columns; order_file.c what a file of jobs must be; order_messages.c what its sends
  * and receives must be; order_write.c makes cells from an order.
  */
-#ifndef ZB_PASSES_SCHEDULE_CELLS_H
-#define ZB_PASSES_SCHEDULE_CELLS_H
+#pragma once
 
 #include "passes/schedule/model.h"
 
@@ -126,5 +125,3 @@ static inline int zb_reading_line(const zb_order_reading *r, int rank) {
  * at both ends of each pair of ranks, and all of them end without buffers. Jobs, stage_rank and at are right already.
  */
 zb_status zb_order_check_messages(const zb_order_reading *reading) ZB_MUST_USE;
-
-#endif

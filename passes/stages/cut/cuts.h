@@ -1,7 +1,6 @@
 /* Where a program is cut into stages: by the longest stage, or, where ranks have several, by the longest rank. No MLIR.
  */
-#ifndef ZB_PASSES_CUTS_H
-#define ZB_PASSES_CUTS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 
@@ -60,5 +59,3 @@ zb_status zb_cuts_longest(const zb_cut_problem *problem, zb_arena *arena, const 
 int64_t zb_cuts_mean(const zb_cut_problem *problem);
 /* Up to which a longest rank counts as balanced. */
 int64_t zb_cuts_balanced(const zb_cut_problem *problem);
-
-#endif

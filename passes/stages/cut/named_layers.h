@@ -2,8 +2,7 @@
  * within others (experts, the parts of a block) are no layers; of the others those are which have about as many ops a
  * module as the one that has most ops: an encoder's and a decoder's. No MLIR.
  */
-#ifndef ZB_PASSES_NAMED_LAYERS_H
-#define ZB_PASSES_NAMED_LAYERS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 
@@ -25,5 +24,3 @@ struct zb_layer_layout;
  * with a hint where a stage would have no op. */
 zb_status zb_named_layers_cut(const zb_named_layers *layers, const struct zb_layer_layout *layout, int name_count,
                               int *after) ZB_MUST_USE;
-
-#endif

@@ -1,7 +1,6 @@
 /* Where choices (passes/choice/choice.h) and programs meet: the only place that knows which op a number of a choice is.
  */
-#ifndef ZB_PASSES_CHOSEN_H
-#define ZB_PASSES_CHOSEN_H
+#pragma once
 
 #include "passes/choice/choice.h"
 #include "passes/pipeline.h"
@@ -30,5 +29,3 @@ zb_status zb_chosen_put_again(const zb_recompute *r, zb_choice *made) ZB_MUST_US
 /* Gradients in B: those of groups, all others are in W. INVALID where a group would be in both. */
 zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) ZB_MUST_USE;
 zb_status zb_chosen_put_in_b(const zb_w_groups *w, zb_choice *made) ZB_MUST_USE;
-
-#endif

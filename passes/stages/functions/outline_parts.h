@@ -1,7 +1,6 @@
 /* The parts of zb-outline: functions under construction (outline_functions.c), those of an evaluation
  * (outline_evaluation.c). */
-#ifndef ZB_PASSES_OUTLINE_PARTS_H
-#define ZB_PASSES_OUTLINE_PARTS_H
+#pragma once
 
 #include "passes/stages/classes.h"
 #include "passes/stages/flow.h"
@@ -109,5 +108,3 @@ bool zb_outline_is_replaced(const zb_node *node);
 /* The result that a plan reports: the loss, or where none is marked (a training graph from elsewhere) the first that is
  * no update. -1: none. */
 int zb_outline_reported(const outline *o);
-
-#endif

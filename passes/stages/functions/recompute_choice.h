@@ -4,8 +4,7 @@
  * again, a value takes no memory between F and B but that of what it is computed from, at the price of its time. The
  * same ops run on the same values, so its bits are the same.
  */
-#ifndef ZB_PASSES_RECOMPUTE_CHOICE_H
-#define ZB_PASSES_RECOMPUTE_CHOICE_H
+#pragma once
 
 #include "passes/stages/layers.h"
 #include "zb/costs.h"
@@ -49,5 +48,3 @@ zb_status zb_recompute_choose(zb_recompute *r) ZB_MUST_USE;
 /* Clones the ops that make the chosen values: each before the first op of the backward pass that reads one of its
  * results, with the attribute zb.recomputed. The snapshot is stale after that. *changes: how many ops. */
 zb_status zb_recompute_apply(zb_recompute *r, int64_t *changes) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Which ops that compute an activation again are in B although W alone reads it. */
-#ifndef ZB_PASSES_RECOMPUTE_PLACE_H
-#define ZB_PASSES_RECOMPUTE_PLACE_H
+#pragma once
 
 #include "passes/stages/flow.h"
 
@@ -8,5 +7,3 @@
  * the op is smaller, B computes it, and that is kept instead. is_b: per node, changed; stage: per node. MEMORY. */
 zb_status zb_recompute_place(zb_arena *arena, const zb_graph *graph, const zb_flow *flow, const int *stage,
                              bool *is_b) ZB_MUST_USE;
-
-#endif

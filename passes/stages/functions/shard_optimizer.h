@@ -1,6 +1,5 @@
 /* Who gathers parameters of which replicas have parts, and for how long: see shard_parameters.c. */
-#ifndef ZB_PASSES_SHARD_OPTIMIZER_H
-#define ZB_PASSES_SHARD_OPTIMIZER_H
+#pragma once
 
 #include "ir/dialect.h"
 #include "runtime/base/arena.h"
@@ -21,5 +20,3 @@ const char *zb_gathered_name(zb_gathered gathered);
 /* Parameters of the rank become parts, but for F, B and E, which are marked to read gathered ones (shard_parameters.c).
  * Those of UPDATE are parts already. INVALID where W reads one, or LOAD makes something of a whole one. */
 zb_status zb_shard_parameters(zb_arena *arena, MlirOperation rank, int replicas) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Optimizers of parameters that several stages use: which ops belong together, and on which ranks they run. */
-#ifndef ZB_PASSES_TIED_H
-#define ZB_PASSES_TIED_H
+#pragma once
 
 #include "passes/stages/flow.h"
 
@@ -23,5 +22,3 @@ typedef enum zb_tied_part { ZB_TIED_NOT, ZB_TIED_READS, ZB_TIED_ADDS } zb_tied_p
 zb_status zb_tied_groups(zb_arena *arena, const zb_tied *tied, int *group, int *out_count) ZB_MUST_USE;
 /* group_rank[g * ranks + r]: the part of rank r in group g. All NOT before. */
 void zb_tied_group_ranks(const zb_tied *tied, const int *group, zb_tied_part *group_rank);
-
-#endif

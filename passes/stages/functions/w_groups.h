@@ -3,8 +3,7 @@
  * A group is what leads to one gradient of a parameter, or to several that share ops. Each W op belongs to one group.
  * Where B does a group itself, what the group alone reads is no longer kept from B to W, at the price of a longer B.
  */
-#ifndef ZB_PASSES_W_GROUPS_H
-#define ZB_PASSES_W_GROUPS_H
+#pragma once
 
 #include "passes/stages/flow.h"
 #include "zb/costs.h"
@@ -77,5 +76,3 @@ void zb_w_groups_set_all(zb_w_groups *w, zb_in_b which);
 
 /* Writes the classes of the ops: B or W. */
 void zb_w_groups_write(const zb_w_groups *w);
-
-#endif

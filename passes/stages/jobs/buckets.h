@@ -1,7 +1,6 @@
 /* Buckets: which accumulators of a stage are summed over replicas together, and when they are complete. Where replicas
  * share optimizer state, a part of each of its accumulators stands for it. */
-#ifndef ZB_PASSES_BUCKETS_H
-#define ZB_PASSES_BUCKETS_H
+#pragma once
 
 #include "passes/stages/jobs/problem.h"
 #include "runtime/plan/file/plan.h"
@@ -30,5 +29,3 @@ zb_status zb_buckets_reductions(zb_module_problem *p, const zb_order *order) ZB_
 
 /* What a rank takes that sums all its gradients over replicas at once. */
 int64_t zb_buckets_at_end_ps(const zb_module_problem *p, int rank, int64_t replicas);
-
-#endif

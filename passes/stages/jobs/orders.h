@@ -1,6 +1,5 @@
 /* Orders of schedules: what trials and the compile itself ask for the same problem is found once. */
-#ifndef ZB_PASSES_ORDERS_H
-#define ZB_PASSES_ORDERS_H
+#pragma once
 
 #include "passes/stages/jobs/problem.h"
 #include "runtime/base/memo.h"
@@ -15,5 +14,3 @@ zb_status zb_choice_order(zb_memo *memo, const zb_schedule_choice *choice, bool 
 /* zb_module_problem_build, as orders are made for it: with the metric, and with the sums over replicas. */
 zb_status zb_order_problem_build(MlirModule module, int micro_batches, zb_metric metric,
                                  zb_module_problem *out) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* What a step overwrites before its verdict is known: what post-validation keeps, so that it can be taken back. */
-#ifndef ZB_PASSES_OVERWRITTEN_H
-#define ZB_PASSES_OVERWRITTEN_H
+#pragma once
 
 #include "passes/tables.h"
 #include "runtime/plan/file/plan.h"
@@ -19,5 +18,3 @@ typedef ZB_LIST(zb_overwritten) zb_overwritten_list;
 zb_status zb_overwritten_find(zb_arena *arena, MlirOperation top, MlirOperation rank,
                               zb_overwritten_list *out) ZB_MUST_USE;
 uint64_t zb_overwritten_bytes(const zb_overwritten_list *list);
-
-#endif

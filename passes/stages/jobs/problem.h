@@ -1,6 +1,5 @@
 /* The schedule problem of a framed module: what zb-schedule, zb-insert-comm and the summary count with. */
-#ifndef ZB_PASSES_PROBLEM_H
-#define ZB_PASSES_PROBLEM_H
+#pragma once
 
 #include "passes/function.h"
 #include "passes/graph.h"
@@ -55,5 +54,3 @@ zb_status zb_module_order_write(MlirModule module, const zb_order *order, const 
                                 int micro_batches) ZB_MUST_USE;
 /* The order that zb-schedule wrote on the rank modules. Release with zb_order_deinit. */
 zb_status zb_module_order(const zb_module_problem *problem, zb_order *out) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* The @main of a rank: its jobs as calls, its transfers as sends, receives and gathers. See rank_main.c. */
-#ifndef ZB_PASSES_RANK_MAIN_H
-#define ZB_PASSES_RANK_MAIN_H
+#pragma once
 
 #include "passes/stages/jobs/transfers.h"
 
@@ -48,5 +47,3 @@ void *zb_source_key(const zb_connection *c, int64_t value, int stage);
 typedef ZB_LIST(zb_posts_row) zb_rank_posts;
 /* Adds @main, or @evaluate, to the module of the rank, and what its ops post to `posts`. */
 zb_status zb_rank_main_build(const zb_connection *connection, zb_rank_work *work, zb_rank_posts *posts) ZB_MUST_USE;
-
-#endif

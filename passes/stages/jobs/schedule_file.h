@@ -1,6 +1,5 @@
 /* Orders from outside (PyTorch's pipelining CSV) as a schedule of the compiler. */
-#ifndef ZB_PASSES_SCHEDULE_FILE_H
-#define ZB_PASSES_SCHEDULE_FILE_H
+#pragma once
 
 #include "zb/schedule.h"
 
@@ -18,5 +17,3 @@ zb_status zb_schedule_file_place(const char *path, int *ranks, int *chunks, int 
 /* The order of the file for this problem, proven against its edges. A problem of 0 micro-batches has as many as the
  * file. Release with zb_order_deinit; on failure it is empty. */
 zb_status zb_schedule_file_order(const char *path, zb_problem *problem, zb_order *out) ZB_MUST_USE;
-
-#endif

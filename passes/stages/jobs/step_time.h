@@ -1,6 +1,5 @@
 /* What a step of a plan takes, by a metric. */
-#ifndef ZB_PASSES_STAGES_STEP_TIME_H
-#define ZB_PASSES_STAGES_STEP_TIME_H
+#pragma once
 
 #include "passes/pipeline.h"
 #include "runtime/plan/clock/simulator.h"
@@ -12,5 +11,3 @@ bool zb_pass_option_metric(zb_pass *pass, MlirOperation at, zb_metric *out);
 /* simulation is that of the plan. The period is rounded up to a whole picosecond. */
 zb_status zb_step_time(const zb_plan *plan, const zb_plan_simulation *simulation, zb_metric metric,
                        int64_t *out_ps) ZB_MUST_USE;
-
-#endif

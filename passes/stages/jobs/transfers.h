@@ -1,6 +1,5 @@
 /* What travels between the ranks of a scheduled program, in one global order: see transfers.c. */
-#ifndef ZB_PASSES_TRANSFERS_H
-#define ZB_PASSES_TRANSFERS_H
+#pragma once
 
 #include "passes/stages/jobs/problem.h"
 #include "runtime/plan/file/plan.h"
@@ -88,5 +87,3 @@ zb_status zb_transfers_write(zb_arena *arena, const zb_timetable *t, const zb_tr
 /* The timetable of an evaluation: micro-batches in order, each stage as soon as it can, the last stages first, so that
  * values are used soon. A program without one: the problem has no stages. */
 zb_status zb_evaluation_timetable(zb_arena *arena, MlirModule module, int micro_batches, zb_timetable *out) ZB_MUST_USE;
-
-#endif

@@ -1,7 +1,6 @@
 /* Which addresses a subprogram takes from its job, and how homes become (base, offset). Shared by zb-allocate and
  * zb-verify-plan. */
-#ifndef ZB_PASSES_ADDRESSES_H
-#define ZB_PASSES_ADDRESSES_H
+#pragma once
 
 #include "passes/stages/places/workspace.h"
 #include "runtime/plan/file/plan.h"
@@ -40,5 +39,3 @@ uint64_t zb_constant_address(MlirOperation constant);
  * may be NULL when the function has none. */
 void zb_home_address(const zb_subprogram_info *info, const zb_home *home, const zb_plan_range regions[ZB_REGION_COUNT],
                      uint32_t *out_base, uint64_t *out_offset);
-
-#endif

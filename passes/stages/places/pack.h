@@ -1,6 +1,5 @@
 /* Offline packing: addresses for pieces of memory whose lives are known. No MLIR. */
-#ifndef ZB_PASSES_PACK_H
-#define ZB_PASSES_PACK_H
+#pragma once
 
 #include "passes/stages/places/piece.h"
 #include "runtime/base/memo.h"
@@ -14,5 +13,3 @@
 zb_status zb_pack(zb_memo *memo, zb_piece *pieces, size_t count, uint64_t *out_bytes) ZB_MUST_USE;
 /* Most bytes held at a time: no packing takes less. UINT64_MAX when out of memory. */
 uint64_t zb_pack_bound(const zb_piece *pieces, size_t count);
-
-#endif

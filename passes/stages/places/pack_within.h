@@ -1,7 +1,6 @@
 /* Whether pieces fit into a capacity: the search that passes/stages/places/pack.c starts where packing in an order
  * wastes memory. */
-#ifndef ZB_PASSES_PACK_WITHIN_H
-#define ZB_PASSES_PACK_WITHIN_H
+#pragma once
 
 #include "passes/stages/places/piece.h"
 #include "runtime/base/arena.h"
@@ -22,5 +21,3 @@ zb_within *zb_within_create(zb_arena *arena, const zb_piece *pieces, size_t coun
  * pieces that could lie equally low the one that comes first in `wanted` is tried first. *work is what all calls
  * together may still look at, pieces and times: it becomes less, and below 0 ends the search. Deterministic. */
 bool zb_within_find(zb_within *within, uint64_t capacity, const int *wanted, int64_t *work, int *out_order);
-
-#endif

@@ -1,6 +1,5 @@
 /* A piece of memory whose life is known: what pack.c gives an address. No MLIR. */
-#ifndef ZB_PASSES_PIECE_H
-#define ZB_PASSES_PIECE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ typedef struct zb_piece {
   zb_piece_part before, after;
   uint64_t offset; /* the answer */
 } zb_piece;
-
-#endif

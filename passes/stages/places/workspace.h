@@ -1,7 +1,6 @@
 /* Where every value of a framed function lies, and the packing of its workspace. One computation, used by zb-memory
  * (bytes) and zb-allocate (addresses). */
-#ifndef ZB_PASSES_WORKSPACE_H
-#define ZB_PASSES_WORKSPACE_H
+#pragma once
 
 #include "passes/graph.h"
 
@@ -37,5 +36,3 @@ uint64_t zb_scratch_bytes(const zb_graph *graph, const zb_node *node);
 
 /* Number of the argument or result (argument_count + k) that a frame value belongs to; -1 if the value is no frame. */
 int zb_workspace_frame_base(const zb_workspace *workspace, int value);
-
-#endif

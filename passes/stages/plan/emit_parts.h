@@ -1,6 +1,5 @@
 /* What writes a plan, in two parts: what a rank has in its arena (emit_tables.c), and all else (emit_plan.c). */
-#ifndef ZB_PASSES_EMIT_PARTS_H
-#define ZB_PASSES_EMIT_PARTS_H
+#pragma once
 
 #include "passes/stages/places/addresses.h"
 #include "passes/tables.h"
@@ -57,5 +56,3 @@ const char *zb_emit_parameter_name(const zb_entry *entry);
 zb_status zb_emit_tables(zb_emitter *e, const zb_map *owners) ZB_MUST_USE;
 zb_status zb_emit_constants(zb_emitter *e) ZB_MUST_USE;
 zb_status zb_emit_settings(zb_emitter *e) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* From allocated IR to the plan. */
-#ifndef ZB_PASSES_EMIT_PLAN_H
-#define ZB_PASSES_EMIT_PLAN_H
+#pragma once
 
 #include "passes/pass.h"
 #include "runtime/plan/file/plan.h"
@@ -9,5 +8,3 @@
  * may be NULL). constants: store with the bytes of large constants (may be NULL: they are read by name when the plan is
  * loaded). */
 zb_status zb_emit_plan(MlirModule module, const char *model, const char *optimizer, zb_plan **out) ZB_MUST_USE;
-
-#endif

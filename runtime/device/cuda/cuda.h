@@ -4,8 +4,7 @@
  * transports have a stream a channel. All is enqueued by one thread; nothing waits in the host within a step. Tests:
  * test/runtime/device/cuda.
  */
-#ifndef ZB_DEVICE_CUDA_H
-#define ZB_DEVICE_CUDA_H
+#pragma once
 
 #include "runtime/device/cuda/edges.h"
 #include "runtime/device/cuda/kernels.h"
@@ -166,5 +165,3 @@ void zb_cuda_staging_settle(zb_device *device);
 zb_status zb_cuda_wait_for_home(const zb_device *device, int job, CUstream channel, const CUevent *done) ZB_MUST_USE;
 /* [2 * message + (1: receive)]: its job in the list of the rank that posts it; -1: of a rank that is not here. */
 int *zb_cuda_message_jobs(const zb_plan *plan, zb_arena *memory) ZB_MUST_USE;
-
-#endif

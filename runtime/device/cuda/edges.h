@@ -8,8 +8,7 @@
  * what the plan's proof assumes, so what is free of deadlock stays so. Tests: test/runtime/device/cuda/edges_test.c;
  * step_test.c there and test/e2e/cuda_fake.py check every pair of accesses of whole steps.
  */
-#ifndef ZB_DEVICE_CUDA_EDGES_H
-#define ZB_DEVICE_CUDA_EDGES_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/plan/file/plan.h"
@@ -27,5 +26,3 @@ typedef struct zb_cuda_edges {
  */
 zb_status zb_cuda_edges_init(const zb_plan *plan, int rank, zb_cuda_edges *out) ZB_MUST_USE;
 void zb_cuda_edges_deinit(zb_cuda_edges *edges);
-
-#endif

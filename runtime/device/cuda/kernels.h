@@ -3,8 +3,7 @@
  * Everything is enqueued on one stream, which may be capturing: so run() calls nothing that a capture forbids (no
  * allocation, no synchronization), and what it enqueues is a function of the call alone. Not thread-safe.
  */
-#ifndef ZB_DEVICE_CUDA_KERNELS_H
-#define ZB_DEVICE_CUDA_KERNELS_H
+#pragma once
 
 #include "runtime/cuda/api.h"
 #include "runtime/plan/file/calls.h"
@@ -45,5 +44,3 @@ typedef struct zb_cuda_kernel_set {
    * text). */
   bool (*fault)(const void *record, int *out_instruction, zb_kernel_fault *out, const char **out_text);
 } zb_cuda_kernel_set;
-
-#endif

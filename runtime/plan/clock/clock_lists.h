@@ -1,7 +1,6 @@
 /* What zb_clocks runs: the jobs of one replica in an order in which each comes behind all that it waits for. Private to
  * runtime/plan. */
-#ifndef ZB_PLAN_CLOCK_LISTS_H
-#define ZB_PLAN_CLOCK_LISTS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/plan/clock/delays.h"
@@ -61,5 +60,3 @@ typedef struct zb_clock_lists {
  */
 zb_status zb_clock_lists_init(const zb_plan *plan, zb_clock_lists *out, bool *out_fits) ZB_MUST_USE;
 void zb_clock_lists_deinit(zb_clock_lists *lists);
-
-#endif

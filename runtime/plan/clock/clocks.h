@@ -1,6 +1,5 @@
 /* A plan of replicas and shards on a virtual clock, without running every replica. */
-#ifndef ZB_PLAN_CLOCKS_H
-#define ZB_PLAN_CLOCKS_H
+#pragma once
 
 #include "runtime/plan/clock/delays.h"
 #include "runtime/plan/file/plan.h"
@@ -28,5 +27,3 @@ typedef struct zb_clocks_times {
 zb_clocks_times zb_clocks_times_of(const zb_clocks *clocks, int rank);
 /* When the last rank had ended it. */
 int64_t zb_clocks_end_ps(const zb_clocks *clocks);
-
-#endif

@@ -1,8 +1,7 @@
 /* Seeded unequal delays of jobs: on a virtual clock every job of every rank takes up to a share of its time more. What
  * a job is delayed by depends on the seed, the step, the rank and the job alone, so that all who simulate a plan agree.
  */
-#ifndef ZB_PLAN_DELAYS_H
-#define ZB_PLAN_DELAYS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ static inline uint64_t zb_delay_key(int subprogram, int micro_batch) {
 static inline int64_t zb_delay_ps(uint64_t of_rank, uint64_t key, double spread, int64_t time_ps) {
   return (int64_t)((double)time_ps * spread * ((double)(zb_mix64(of_rank ^ key) >> 11) * 0x1p-53));
 }
-
-#endif

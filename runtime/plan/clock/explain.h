@@ -1,6 +1,5 @@
 /* Why ranks idle in a plan (zb/explain.h): by the costs of the plan, or by what a run measured. */
-#ifndef ZB_RUNTIME_PLAN_EXPLAIN_H
-#define ZB_RUNTIME_PLAN_EXPLAIN_H
+#pragma once
 
 #include "runtime/plan/clock/simulator.h"
 #include "zb/explain.h"
@@ -22,5 +21,3 @@ typedef struct zb_plan_measured {
  * has no collectives (zb_plan_expand). Release with zb_explanation_deinit; on failure *out is empty. */
 zb_status zb_plan_explain(const zb_plan *plan, const zb_plan_pace *pace, const zb_plan_measured *measured,
                           zb_explanation *out) ZB_MUST_USE;
-
-#endif

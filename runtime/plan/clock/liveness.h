@@ -3,8 +3,7 @@
  * Used by the poison build, by zb_session_memory and by the memory curves of timelines. It shares no code with the
  * allocator, the verifier or the simulator, so it can disagree with them.
  */
-#ifndef ZB_PLAN_LIVENESS_H
-#define ZB_PLAN_LIVENESS_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -21,5 +20,3 @@ typedef struct zb_liveness {
 /* Fills *out for the jobs of a rank; O(jobs x ranges in use). Release with zb_liveness_deinit. */
 zb_status zb_liveness_init(const zb_plan *plan, int rank, zb_liveness *out) ZB_MUST_USE;
 void zb_liveness_deinit(zb_liveness *liveness);
-
-#endif

@@ -1,7 +1,6 @@
 /* A plan on a virtual clock: a step, many steps without a barrier; and for those that run a plan more than once, step
  * after step, each beginning where the one before left the channels. */
-#ifndef ZB_RUNTIME_PLAN_SIMULATOR_H
-#define ZB_RUNTIME_PLAN_SIMULATOR_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/plan/file/plan.h"
@@ -99,5 +98,3 @@ const int64_t *zb_plan_steps_end_ps(const zb_plan_steps *steps);
 /* [rank] when it knew, in the last step, the verdict of the one before; NULL: the plan has no post-validation. */
 const int64_t *zb_plan_steps_verdict_ps(const zb_plan_steps *steps);
 const int64_t *zb_plan_steps_channels_ps(const zb_plan_steps *steps, int *out_count);
-
-#endif

@@ -1,6 +1,5 @@
 /* The simulated step of a plan as a picture, and as JSON. */
-#ifndef ZB_RUNTIME_PLAN_TIMELINE_H
-#define ZB_RUNTIME_PLAN_TIMELINE_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -9,5 +8,3 @@ zb_status zb_plan_timeline(const zb_plan *plan, const char *path) ZB_MUST_USE;
 
 /* The jobs of all ranks of a step, or of an inference, as one JSON object in one call of `write` (README.md). */
 zb_status zb_plan_print_jobs(const zb_plan *plan, zb_write write, void *context) ZB_MUST_USE;
-
-#endif

@@ -1,7 +1,6 @@
 /* What a subprogram reads and writes, as byte ranges of its bases; for runtime/plan and runtime/device/cuda. Computed
  * once a subprogram, so that verifier and simulator cost what jobs cost, not what instructions cost. */
-#ifndef ZB_PLAN_ACCESS_H
-#define ZB_PLAN_ACCESS_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 #include "runtime/plan/file/intervals.h"
@@ -30,5 +29,3 @@ zb_status zb_access_create_all(const zb_plan_rank *rank, zb_access **out) ZB_MUS
 zb_status zb_access_create_like(const zb_plan_rank *rank, const zb_plan_rank *like, const zb_access *accesses,
                                 zb_access **out) ZB_MUST_USE;
 void zb_access_destroy_all(zb_access *accesses, int count);
-
-#endif

@@ -4,8 +4,7 @@
  * Every operand has its place in the call, absent ones with rank -1 and data NULL. A set of calls belongs to one rank:
  * it is patched in place, so two threads may not use it. Tests: test/runtime/exec.
  */
-#ifndef ZB_PLAN_CALLS_H
-#define ZB_PLAN_CALLS_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -46,5 +45,3 @@ static inline void zb_call_place_at(zb_call *it, unsigned char *arena, const uin
   }
   it->call.workspace = it->instruction->scratch_bytes > 0 ? arena + it->instruction->scratch_offset : NULL;
 }
-
-#endif

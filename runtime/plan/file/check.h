@@ -1,6 +1,5 @@
 /* Well-formedness of plans and small questions about them; private to runtime/plan. Thread-safe. */
-#ifndef ZB_PLAN_CHECK_H
-#define ZB_PLAN_CHECK_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -32,5 +31,3 @@ const char *zb_setting_text(const zb_plan_setting *setting, char text[ZB_SETTING
 
 /* The region that holds [offset, offset + bytes) as a whole, or ZB_REGION_COUNT. */
 zb_region_kind zb_plan_region_of(const zb_plan_rank *rank, uint64_t offset, uint64_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* A collective of a plan: its members, their parts and shards, and the room that a sum needs. Functions of the plan
  * alone, thread-safe. What a collective is carried as: runtime/plan/mesh/expand.h. */
-#ifndef ZB_PLAN_COLLECTIVE_H
-#define ZB_PLAN_COLLECTIVE_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -49,5 +48,3 @@ uint64_t zb_collective_landing_bytes(const zb_plan *plan, const zb_plan_collecti
 /* There the shards that members send of one buffer lie side by side: of so many members, and what each takes. */
 uint64_t zb_collective_landing_members(const zb_plan *plan, const zb_plan_collective *collective);
 uint64_t zb_collective_landing_each(const zb_plan *plan, const zb_plan_collective *collective, uint32_t buffer);
-
-#endif

@@ -1,7 +1,6 @@
 /* The structs of a plan as rows of tables: which fields they have, and where. Writer and reader of plan files walk
  * these lists and know no field by name. A new field is a row of plan_columns.def or of columns.c. */
-#ifndef ZB_RUNTIME_PLAN_COLUMNS_H
-#define ZB_RUNTIME_PLAN_COLUMNS_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -95,5 +94,3 @@ void zb_plan_names_fill(zb_plan_names *names);
 int64_t zb_column_get(const zb_column *column, const void *row);
 /* False where the number does not fit the field. */
 bool zb_column_set(const zb_column *column, void *row, int64_t value) ZB_MUST_USE;
-
-#endif

@@ -8,8 +8,7 @@
  *       u32      zero
  *       ...      the sections, in order, without holes
  */
-#ifndef ZB_PLAN_CONTAINER_H
-#define ZB_PLAN_CONTAINER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ static inline uint64_t zb_get_u64(const unsigned char *from) {
     value = value << 8 | from[i];
   return value;
 }
-
-#endif

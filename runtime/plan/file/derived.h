@@ -1,7 +1,6 @@
 /* What a plan has that was made of another one (runtime/plan/mesh), and no file: zeros in a plan as it is read, and as
  * the compiler makes it. Each struct of plan.h that has some has it as `derived`. */
-#ifndef ZB_PLAN_DERIVED_H
-#define ZB_PLAN_DERIVED_H
+#pragma once
 
 #include "runtime/plan/file/kinds.h"
 
@@ -43,5 +42,3 @@ typedef struct zb_derived_plan {
   int mesh, shard_mesh, parts;
   const struct zb_plan_collective *carried;
 } zb_derived_plan;
-
-#endif

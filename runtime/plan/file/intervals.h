@@ -1,8 +1,7 @@
 /* A sorted list of disjoint byte ranges, each with the number of who wrote it; for runtime/plan and
  * runtime/device/cuda. Out of memory is sticky (`failed`). Not thread-safe. Neighbours with the same writer are one
  * interval. */
-#ifndef ZB_PLAN_SEGMENTS_H
-#define ZB_PLAN_SEGMENTS_H
+#pragma once
 
 #include "zb/base.h"
 
@@ -29,5 +28,3 @@ bool zb_intervals_overlap(const zb_intervals *intervals, uint64_t begin, uint64_
 bool zb_intervals_cover(const zb_intervals *intervals, uint64_t begin, uint64_t end);
 /* Whether two lists share a byte, and the first such byte. O(both counts). */
 bool zb_intervals_meet(const zb_intervals *a, const zb_intervals *b, uint64_t *where);
-
-#endif

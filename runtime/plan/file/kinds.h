@@ -1,7 +1,6 @@
 /* Kinds of what a plan consists of, and their names: jobs, what transfers carry, collectives, what replicas share,
  * lists, regions, settings. Each is a table of its own (*.def). Thread-safe. */
-#ifndef ZB_PLAN_KINDS_H
-#define ZB_PLAN_KINDS_H
+#pragma once
 
 #include "zb/kernel.h"
 
@@ -107,5 +106,3 @@ const zb_setting_def *zb_setting_find(zb_setting_kind kind);
 /* "w.update" is the setting "update" of the parameter "w", whose name is so long; "max_norm" is one of the run. False:
  * no setting is called so. */
 bool zb_setting_split(const char *text, zb_setting_kind *out_kind, size_t *out_length);
-
-#endif

@@ -34,8 +34,7 @@
  *
  * All arrays belong to the plan (one zb_plan_arena), freed by zb_plan_destroy. Pool slices are (begin, count).
  */
-#ifndef ZB_RUNTIME_PLAN_PLAN_H
-#define ZB_RUNTIME_PLAN_PLAN_H
+#pragma once
 
 #include "runtime/plan/file/derived.h"
 #include "zb/kernel.h"
@@ -410,4 +409,3 @@ int64_t zb_plan_snapshot_ps(const zb_plan *plan, int rank);
 
 /* Whether work on the plan is worth threads of its own: it has some 10,000 jobs. */
 bool zb_plan_is_long(const zb_plan *plan);
-#endif

@@ -1,6 +1,5 @@
 /* Ranks of a plan of a mesh: which replica and which shard one is, and what people are told of it. */
-#ifndef ZB_PLAN_RANKS_H
-#define ZB_PLAN_RANKS_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -32,5 +31,3 @@ static inline int zb_plan_own_micro_batches(const zb_plan *plan) { return plan->
 static inline int zb_plan_first_micro_batch(const zb_plan *plan, int rank) {
   return zb_plan_replica_of(plan, rank) * zb_plan_own_micro_batches(plan);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Lists of addresses as they stand in a plan file: rows of their own, and rows that are those of an earlier place of
  * the list, shifted. What jobs touch repeats from micro-batch to micro-batch, and lists of gathered parameters are
  * those of a function at several places, so a file says each once. In memory lists are whole. */
-#ifndef ZB_RUNTIME_PLAN_RUNS_H
-#define ZB_RUNTIME_PLAN_RUNS_H
+#pragma once
 
 #include "runtime/base/arena.h"
 #include "runtime/plan/file/columns.h"
@@ -21,5 +20,3 @@ void zb_plan_runs_find(const zb_table_def *def, const void *rows, size_t count, 
 
 /* Fills row `at` and those behind it from earlier rows. False: one of these is not there, or a number does not fit. */
 bool zb_plan_run_repeat(const zb_table_def *def, void *rows, size_t at, const zb_plan_run *run) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of tensors: what a shard, a replica, or a replica of a shard has of one. */
-#ifndef ZB_PLAN_TENSORS_H
-#define ZB_PLAN_TENSORS_H
+#pragma once
 
 #include "runtime/plan/file/ranks.h"
 
@@ -34,5 +33,3 @@ static inline bool zb_plan_saves_part(const zb_plan_tensor *tensor, zb_plan_plac
 typedef enum zb_part_way { ZB_WHOLE_TO_PART, ZB_PART_TO_WHOLE } zb_part_way;
 void zb_plan_copy_part(const zb_plan_tensor *tensor, zb_plan_place place, size_t element_bytes, zb_part_way way,
                        const void *from, void *to);
-
-#endif

@@ -27,8 +27,7 @@
  * The messages of a phase go in rounds: in round d member a sends to the d-th member after it, so no rank is the target
  * of all at once. In this order they take the numbers that follow at the place of the collective in the list.
  */
-#ifndef ZB_PLAN_EXPAND_H
-#define ZB_PLAN_EXPAND_H
+#pragma once
 
 #include "runtime/plan/file/intervals.h"
 #include "runtime/plan/file/plan.h"
@@ -64,5 +63,3 @@ bool zb_fold_follows(const zb_plan *plan, const zb_plan_rank *rank, const zb_pla
  * fold.c. */
 zb_status zb_fold_make(const zb_plan *plan, zb_plan *memory, const zb_plan_rank *rank, const zb_plan_job *job,
                        zb_plan_subprogram *out) ZB_MUST_USE;
-
-#endif

@@ -1,6 +1,5 @@
 /* Plans made of a plan: of one list alone, of all replicas, of all shards, with collectives as messages. */
-#ifndef ZB_PLAN_MESH_H
-#define ZB_PLAN_MESH_H
+#pragma once
 
 #include "runtime/plan/file/collective.h"
 
@@ -65,5 +64,3 @@ typedef struct zb_sum_costs {
 } zb_sum_costs;
 int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind, int64_t elements,
                               int64_t element_bytes, int64_t shards);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the walk of dataflow.c remembers of memory: the cells that cells.c cuts, the pieces that they are, homes of
  * bases, what reads found the first time. Both include it, and nothing else. */
-#ifndef ZB_PLAN_CELLS_H
-#define ZB_PLAN_CELLS_H
+#pragma once
 
 #include "runtime/base/memory.h"
 #include "runtime/plan/proof/rules.h"
@@ -187,5 +186,3 @@ static inline size_t piece_end(dataflow *it, size_t at, uint64_t range_end) {
   const size_t next = next_piece(it, at);
   return it->begins[next] <= range_end ? next : piece_from(it, at + 1, range_end);
 }
-
-#endif

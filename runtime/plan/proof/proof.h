@@ -1,6 +1,5 @@
 /* What must hold of a plan, proved. */
-#ifndef ZB_PLAN_PROOF_H
-#define ZB_PLAN_PROOF_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -16,5 +15,3 @@ typedef struct zb_plan_proof zb_plan_proof;
 zb_plan_proof *zb_plan_proof_begin(const zb_plan *plan) ZB_MUST_USE;
 /* Waits for it and gives what zb_plan_verify gives; NULL: nothing began, and there is nothing to say. */
 zb_status zb_plan_proof_end(zb_plan_proof *proof) ZB_MUST_USE;
-
-#endif

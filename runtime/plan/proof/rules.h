@@ -1,7 +1,6 @@
 /* The rules of the proof, a function or more each; private to runtime/plan. Each assumes a plan that passed
  * zb_plan_check. */
-#ifndef ZB_PLAN_RULES_H
-#define ZB_PLAN_RULES_H
+#pragma once
 
 #include "runtime/plan/file/access.h"
 #include "runtime/plan/file/check.h"
@@ -58,5 +57,3 @@ zb_status zb_verify_messages(const zb_plan *plan) ZB_MUST_USE;
 zb_status zb_verify_progress(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "validation": what runs before the verdict of a step, and what is done again after it. */
 zb_status zb_verify_validation(const zb_plan *plan) ZB_MUST_USE;
-
-#endif

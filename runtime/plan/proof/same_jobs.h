@@ -1,6 +1,5 @@
 /* How far the lists of two replicas of a rank are the same; private to runtime/plan. */
-#ifndef ZB_PLAN_SAME_JOBS_H
-#define ZB_PLAN_SAME_JOBS_H
+#pragma once
 
 #include "runtime/plan/file/plan.h"
 
@@ -8,5 +7,3 @@
  * replica: all that the rule "dataflow" asks of a job is equal then, and nothing else of the ranks is asked. None of
  * them is of a collective, and messages among them carry what lies in the slots. */
 int zb_plan_same_jobs(const zb_plan *plan, int first, int other);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the rules "sums" (collectives.c) and "norms" (norms.c) both look up: which sums of gradients an instruction of
  * an optimizer is made of. Private to the proof. */
-#ifndef ZB_PLAN_SUMS_H
-#define ZB_PLAN_SUMS_H
+#pragma once
 
 #include "runtime/plan/file/check.h"
 
@@ -54,5 +53,3 @@ bool zb_sums_is_added_to(const zb_sums *it, int rank, uint64_t offset);
 
 /* Rule "norms". */
 zb_status zb_verify_norms(const zb_sums *it) ZB_MUST_USE;
-
-#endif

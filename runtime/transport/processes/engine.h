@@ -5,8 +5,7 @@
  * looks at what is under way: at once while there is a core for it, then in sleeps, so that processes that share cores
  * do not steal them. Nothing is allocated in a step.
  */
-#ifndef ZB_TRANSPORT_PROCESSES_ENGINE_H
-#define ZB_TRANSPORT_PROCESSES_ENGINE_H
+#pragma once
 
 #include "runtime/transport/mailbox.h"
 #include "runtime/transport/processes/wire.h"
@@ -50,5 +49,3 @@ void zb_engine_post(zb_group *group, int message);
 int64_t zb_engine_probe_ms(int64_t timeout_ms);
 /* Processes on this machine, this one included. */
 int zb_engine_neighbours(const zb_group *group);
-
-#endif

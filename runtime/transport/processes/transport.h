@@ -1,7 +1,6 @@
 /* The transport of ranks on processors: messages within a process by mailboxes, between processes by the engine, over
  * any wire. Without a group there is one process, and no engine. */
-#ifndef ZB_TRANSPORT_PROCESSES_TRANSPORT_H
-#define ZB_TRANSPORT_PROCESSES_TRANSPORT_H
+#pragma once
 
 #include "runtime/transport/processes/engine.h"
 #include "runtime/transport/transport.h"
@@ -22,5 +21,3 @@ int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message)
   .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post_send = zb_processes_post,              \
   .post_recv = zb_processes_post, .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset,   \
   .abort = zb_processes_abort, .revive = zb_processes_revive, .complete_ps = zb_processes_complete_ps
-
-#endif

@@ -5,8 +5,7 @@
  * message and a transfer need no buffer between the sides: what is sent may wait for the receive. Messages that are
  * under way may overtake each other; of transfers there is one a peer.
  */
-#ifndef ZB_TRANSPORT_PROCESSES_WIRE_H
-#define ZB_TRANSPORT_PROCESSES_WIRE_H
+#pragma once
 
 #include "runtime/transport/copy.h"
 #include "runtime/transport/group.h"
@@ -65,5 +64,3 @@ typedef struct zb_wire_def {
   void (*sleep)(zb_wire *wire, int64_t ps);
   void (*wake)(zb_wire *wire);
 } zb_wire_def;
-
-#endif

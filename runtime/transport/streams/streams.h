@@ -1,6 +1,5 @@
 /* The transport between ranks of one process on one GPU: a message is a copy, on a CUDA stream that its channel has. */
-#ifndef ZB_RUNTIME_TRANSPORT_STREAMS_H
-#define ZB_RUNTIME_TRANSPORT_STREAMS_H
+#pragma once
 
 #include "runtime/device/cuda/cuda.h"
 
@@ -10,5 +9,3 @@ bool zb_cuda_streams_moves(const zb_transport *streams, int message);
 const CUevent *zb_cuda_streams_done(const zb_transport *streams);
 const CUevent *zb_cuda_streams_starts(const zb_transport *streams);
 int zb_cuda_streams_channels(const zb_transport *streams);
-
-#endif

@@ -7,8 +7,7 @@
  * the addresses of all, or why there is no run. A connection that sends nothing for long is dropped and told to retry.
  * Then each process connects to those of lower numbers: one connection a pair. Nothing here is authenticated.
  */
-#ifndef ZB_TRANSPORT_TCP_RENDEZVOUS_H
-#define ZB_TRANSPORT_TCP_RENDEZVOUS_H
+#pragma once
 
 #include "runtime/transport/group.h"
 
@@ -34,5 +33,3 @@ typedef struct zb_tcp_verdict {
   char text[512], hint[192];
 } zb_tcp_verdict;
 #define ZB_TCP_MAGIC UINT64_C(0x31702d74656d627a) /* "zbmet-p1": its last byte is the version */
-
-#endif

@@ -1,7 +1,6 @@
 /* Sockets with deadlines. Addresses are IPv4 or IPv6; descriptors do not block and are closed by exec. Deadlines are ps
  * of the monotonic clock. */
-#ifndef ZB_TRANSPORT_TCP_SOCKETS_H
-#define ZB_TRANSPORT_TCP_SOCKETS_H
+#pragma once
 
 #include "zb/status.h"
 
@@ -36,5 +35,3 @@ bool zb_tcp_receive(int descriptor, void *bytes, size_t count, int64_t until_ps)
 bool zb_tcp_has_bytes(int descriptor);
 /* Whether the other end has closed the connection, or it is broken; there may still be something to read. */
 bool zb_tcp_is_gone(int descriptor);
-
-#endif

@@ -1,6 +1,5 @@
 /* The transport of the device sim: messages on a virtual clock, driven by one thread. */
-#ifndef ZB_RUNTIME_TRANSPORT_VIRTUAL_H
-#define ZB_RUNTIME_TRANSPORT_VIRTUAL_H
+#pragma once
 
 #include "runtime/transport/transport.h"
 
@@ -14,5 +13,3 @@ bool zb_virtual_next(const zb_transport *transport, int64_t *out_ps, int *out_me
 void zb_virtual_deliver(zb_transport *transport, int message);
 /* "rank 0 has sent, rank 1 has not posted its receive": of a message that is waited for. */
 const char *zb_virtual_state_text(const zb_transport *transport, int message, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* The kernels of kernels/cuda as the kernel set of the cuda device. Tests: test/runtime/device/cuda/module, with
  * emulated device code. */
-#ifndef ZB_DEVICE_CUDA_KERNEL_SET_H
-#define ZB_DEVICE_CUDA_KERNEL_SET_H
+#pragma once
 
 #include "kernels/cuda/launcher.h"
 #include "runtime/device/cuda/cuda.h"
@@ -19,5 +18,3 @@ typedef struct zb_cuda_chosen {
 /* What open gives, on device code that is loaded already: it is taken, also on failure. api stays the caller's and must
  * outlive it. For tests. */
 zb_status zb_cuda_kernels_on(const zb_cuda_api *api, zb_cuda_code *code, void **out_kernels) ZB_MUST_USE;
-
-#endif
