@@ -139,8 +139,9 @@ typedef struct zb_compile_summary {
 /* Whether zb_compile would take these, as far as that can be known without the model, which may be NULL: for those who
  * have to make the model's file first. USAGE, INVALID, IO, named as the options of zbc, with a hint. */
 ZB_API zb_status zb_compile_check(const zb_compile_params *params) ZB_MUST_USE;
-/* Compiles. INVALID, marked as told (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met,
- * saying how much is needed and where. */
+/* Compiles. Several threads may do so at once: each call has an MLIR context of its own. INVALID, marked as told
+ * (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where.
+ */
 ZB_API zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) ZB_MUST_USE;
 ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
 

@@ -691,6 +691,25 @@ class Tests:
             thread.join()
         self.suite.check(found == {0: wanted, 1: wanted}, "sessions on threads: %s, expected %s" % (found, wanted))
 
+    def test_compiles_at_once(self):
+        def plan(folder, **options):
+            self.zb.compile(MODEL, micro_batches=MICRO_BATCHES, output=self.path(folder), verbose=False, **options)
+            return pathlib.Path(self.path(folder), "plan.zb").read_bytes()
+
+        choices = [{"ranks": 2, "schedule": "zb-h1"}, {"ranks": 2, "schedule": "zb-v"}, {"ranks": 3}]
+        alone = [plan("alone-%d" % i, **options) for i, options in enumerate(choices)]
+        found = [None] * len(choices)
+
+        def compile_one(i):
+            found[i] = plan("beside-%d" % i, **choices[i])
+
+        threads = [threading.Thread(target=compile_one, args=(i,)) for i in range(len(choices))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.suite.check(found == alone, "plans compiled at once are not those compiled alone")
+
 
     # ---- Schedules ----
 
