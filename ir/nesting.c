@@ -201,8 +201,6 @@ static zb_status walk(scanner *s, MlirContext context, const char *name) {
 
 static bool init(scanner *s, const char *text, size_t bytes) {
   *s = (scanner){.begin = text, .at = text, .end = text + bytes, .depths = zb_map_create(), .sizes = zb_map_create()};
-  zb_text_init(&s->word);
-  zb_text_init(&s->current.name);
   return s->depths && s->sizes;
 }
 

@@ -6,7 +6,6 @@
 
 #include "ir/scope.h"
 #include "runtime/base/assert.h"
-#include "runtime/base/words.h"
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>

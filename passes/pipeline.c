@@ -10,7 +10,6 @@
 #include "passes/options.h"
 #include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/text.h"
 #include "runtime/base/words.h"
 
 #include <pthread.h>

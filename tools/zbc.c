@@ -6,7 +6,6 @@
 #include "tools/command/outputs.h"
 #include "zb/compiler.h"
 
-#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>

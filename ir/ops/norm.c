@@ -5,7 +5,6 @@
  *
  * Tests: test/ir/ops/norm.mlir, test/ir/split_test.c.
  */
-#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
  *
  * Tests: test/ir/ops/random.mlir, test/ir/split_test.c.
  */
-#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #include "runtime/base/random.h"

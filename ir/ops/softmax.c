@@ -2,7 +2,6 @@
  *
  * Tests: test/ir/ops/softmax.mlir.
  */
-#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 static zb_result infer(const zb_op_view *op, zb_shape *results, zb_op_error *error) {

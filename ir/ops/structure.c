@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 
-#include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
 
 #define OFFSET_ATTRS ZB_ATTRS({"offset", ZB_ATTR_INT, false, 0, "bytes from the start of the frame: offset = 64 : i64"})

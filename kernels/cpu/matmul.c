@@ -8,8 +8,6 @@
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/sgemm.h"
 
-#include <string.h>
-
 typedef struct product {
   int64_t m, n, k;
   zb_matrix lhs, rhs;

@@ -1,6 +1,5 @@
 /* Rotary embedding and its gradient: how the threads lie over the rows. The device side is rotary.cu. */
 #include "kernels/cuda/kernels.h"
-#include "kernels/cuda/map.h"
 
 enum { X, COS, SIN, OPERANDS };
 

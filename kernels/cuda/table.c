@@ -63,8 +63,7 @@ static zb_status no_kernel(const char *op, const zb_kernel_call *call, const cha
   if (reason)
     return zb_status_hint(ZB_ERROR(UNAVAILABLE, "the cuda device does not run %s%s%s", op, between, place), "%s",
                           reason);
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "(");
   add_operands(&text, call->inputs, call->input_count);
   zb_text_add(&text, ") -> (");

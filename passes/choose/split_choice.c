@@ -11,7 +11,6 @@
 #include "passes/choose/split_choice.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { WORK = 4000000 }; /* jobs and ops that are looked at for a rank */
 

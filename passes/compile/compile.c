@@ -6,7 +6,6 @@
 #include "passes/function.h"
 #include "passes/graph.h"
 #include "passes/options.h"
-#include "runtime/base/assert.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
 #include "runtime/base/mapping.h"
@@ -206,9 +205,7 @@ static void after_pass(void *context, const zb_pass_def *def, MlirModule module,
         ++r->ops;
   }
   if (!r->params->dump_directory || r->status) return;
-  zb_text text, path;
-  zb_text_init(&text);
-  zb_text_init(&path);
+  zb_text text = {0}, path = {0};
   mlirOperationPrint(mlirModuleGetOperation(module), add_chunk, &text);
   zb_text_add(&path, "%s/%02d_%s.mlir", r->params->dump_directory, number, def->name);
   r->status = text.failed || path.failed ? ZB_OUT_OF_MEMORY() : zb_make_folder(r->params->dump_directory);
@@ -448,8 +445,7 @@ cleanup:
 
 zb_status zb_plan_timeline_file(const char *directory, const char *path) {
   zb_plan *plan = NULL;
-  zb_text plan_path;
-  zb_text_init(&plan_path);
+  zb_text plan_path = {0};
   zb_text_add(&plan_path, "%s/plan.zb", directory);
   zb_status status = plan_path.failed ? ZB_OUT_OF_MEMORY() : zb_plan_read(plan_path.data, -1, &plan);
   if (!status) status = zb_plan_timeline(plan, path);

@@ -79,8 +79,7 @@ static int line_of(MlirLocation location) {
 
 static MlirLogicalResult match_diagnostic(MlirDiagnostic diagnostic, void *context) {
   chunk *c = context;
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   mlirDiagnosticPrint(diagnostic, collect, &text);
   static const char severities[] = {'e', 'w', 'n', 'r'};
   char severity = severities[mlirDiagnosticGetSeverity(diagnostic)];
@@ -132,8 +131,7 @@ static void print_module(const zb_opt_params *params, MlirModule module) {
 
 /* The text is padded with line ends to its place in the file, so that locations are those of the file. */
 static zb_status parse_chunk(const chunk *c, MlirContext context, MlirModule *out) {
-  zb_text padded;
-  zb_text_init(&padded);
+  zb_text padded = {0};
   for (int i = 1; i < c->first_line; ++i)
     zb_text_add_bytes(&padded, "\n", 1);
   zb_text_add_bytes(&padded, c->text, strlen(c->text));
@@ -195,8 +193,7 @@ cleanup:
 
 static zb_status read_input(const char *path, char **out, size_t *out_bytes) {
   if (strcmp(path, "-") != 0) return zb_file_read(path, UINT64_C(1) << 32, out, out_bytes);
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   char buffer[65536];
   size_t got = 0;
   while ((got = fread(buffer, 1, sizeof buffer, stdin)) > 0)

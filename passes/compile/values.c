@@ -66,8 +66,7 @@ void zb_given_values_deinit(zb_given_values *given) {
 static zb_status match_given(zb_given_values *given, const zb_compile_params *p, int count) {
   ZB_TRY(zb_weights_match(given->store, p->weights, given->wanted, count, p->weights_partial, &given->weights));
   for (int i = 0; zb_weights_note(given->weights, i); ++i) {
-    zb_text line;
-    zb_text_init(&line);
+    zb_text line = {0};
     zb_text_add_shown(&line, p->weights);
     zb_text_add(&line, ": note: %s\n", zb_weights_note(given->weights, i));
     if (!line.failed) fputs(line.data, stderr);

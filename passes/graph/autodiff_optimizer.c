@@ -111,10 +111,9 @@ zb_status zb_optimizer_parse(const char *text, zb_optimizer *out) {
 
 zb_status zb_optimizer_complete(const char *text, char **out) {
   zb_optimizer optimizer;
-  zb_text line;
+  zb_text line = {0};
   *out = NULL;
   ZB_TRY(zb_optimizer_parse(text ? text : zb_optimizer_name(0), &optimizer));
-  zb_text_init(&line);
   zb_line_add(&optimizer.line, &line);
   *out = zb_text_take(&line);
   return *out ? NULL : ZB_OUT_OF_MEMORY();

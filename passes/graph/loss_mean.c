@@ -22,7 +22,6 @@
  * Tests: test/passes/loss-mean.mlir; numbers: test/e2e/loss_mean.py. */
 
 #include "passes/graph/autodiff_parts.h"
-#include "passes/tables.h"
 #include "runtime/base/text.h"
 
 #include <mlir-c/BuiltinAttributes.h>

@@ -18,8 +18,6 @@
 
 #include "passes/tables.h"
 
-#include <string.h>
-
 /* Inputs of tokens, or of what is given for each. */
 static zb_result find_inputs(zb_shard *s, MlirOperation function) {
   for (int a = 0; a < s->graph.argument_count; ++a) {

@@ -6,8 +6,6 @@
  * goes back along a dependency of the simulation, so the walk ends even where jobs take no time.
  * Tests: test/passes/schedule/critical_test.c.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "passes/schedule/model.h"
 

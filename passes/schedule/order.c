@@ -4,7 +4,6 @@
 
 #include "passes/schedule/model.h"
 #include "runtime/base/text.h"
-#include "runtime/base/words.h"
 
 /* Jobs that zb_order_marked shows to the left and to the right of the mark. */
 enum { MARK_WINDOW = 10 };
@@ -85,8 +84,7 @@ bool zb_job_parse(const char *text, zb_job *out) {
 }
 
 char *zb_order_marked(const zb_order *order, int rank, int index) {
-  zb_text out;
-  zb_text_init(&out);
+  zb_text out = {0};
   char text[32];
   const bool window = index > MARK_WINDOW;
   const int begin = window ? index - MARK_WINDOW : 0;

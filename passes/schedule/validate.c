@@ -4,7 +4,6 @@
  * A cycle is found by running the order: where every rank is in list order, it ends for some times if and only if it
  * ends for all, so one run is a proof. Tests: test/passes/schedule/order_test.c.
  */
-#include <string.h>
 
 #include "passes/schedule/model.h"
 

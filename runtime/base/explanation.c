@@ -113,8 +113,7 @@ static void add_last_line(zb_text *text, const zb_explanation *e, double idle) {
 }
 
 char *zb_explanation_text(const zb_explanation *e) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   const unit time = unit_of(e->time_ps);
   const double whole = (double)e->time_ps * e->ranks / 100;
   double idle = 0, all[ZB_CAUSE_COUNT] = {0}, parts[ZB_CAUSE_COUNT];
@@ -146,8 +145,7 @@ char *zb_explanation_text(const zb_explanation *e) {
 }
 
 char *zb_explanation_json(const zb_explanation *e) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "{\"time_ps\": %" PRId64 ", \"most\": \"%s\", \"saved_ps\": {", e->time_ps,
               causes[zb_explanation_most(e)].name);
   const char *between = "";

@@ -7,9 +7,6 @@
  */
 #include "zb/status.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void zb_text_init(zb_text *text) { *text = (zb_text){0}; }
-
 void zb_text_deinit(zb_text *text) {
   zb_free(text->data);
   *text = (zb_text){0};

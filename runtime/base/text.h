@@ -12,7 +12,6 @@ typedef struct zb_text {
   size_t length, capacity;
   bool failed;
 } zb_text;
-void zb_text_init(zb_text *text);
 void zb_text_deinit(zb_text *text);
 void zb_text_add(zb_text *text, const char *format, ...) ZB_PRINTF(2, 3);
 void zb_text_add_arguments(zb_text *text, const char *format, va_list arguments) ZB_PRINTF(2, 0);

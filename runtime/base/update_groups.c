@@ -4,7 +4,6 @@
 #include "runtime/base/words.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 zb_status zb_update_group_parse(const char *text, zb_update_group *out) {

@@ -70,8 +70,7 @@ static void add_save(zb_facts *facts, const char *save) {
 }
 
 static void add_outputs(zb_facts *facts, const zb_session_params *params) {
-  zb_text all;
-  zb_text_init(&all);
+  zb_text all = {0};
   for (int i = 0; i < params->output_count; ++i)
     zb_text_add(&all, "%s%s", i ? " " : "", params->outputs[i]);
   facts->records.failed |= all.failed;

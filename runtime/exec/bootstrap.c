@@ -157,10 +157,8 @@ zb_status zb_bootstrap_find(const char *(*variable)(void *context, const char *n
   environment from = {variable, context};
   const launcher_row *part = NULL;
   zb_status status = NULL;
-  zb_text found, missing;
+  zb_text found = {0}, missing = {0};
   *out = (zb_bootstrap){.processes = 1, .local_process = -1};
-  zb_text_init(&found);
-  zb_text_init(&missing);
   for (int i = 0; i < ROW_COUNT; ++i) {
     const launcher_row *row = &rows[i];
     const char *size = value_of(&from, row->size) || !row->size2 ? row->size : row->size2;

@@ -293,8 +293,7 @@ static zb_status check_model(const char *folder, const zb_plan *plan, const zb_c
     same = same && stored && strcmp(stored, hash) == 0;
   }
   if (same) return NULL;
-  zb_text difference;
-  zb_text_init(&difference);
+  zb_text difference = {0};
   find_difference(plan, checkpoint, &difference);
   zb_status status = ZB_ERROR(INVALID, "the checkpoint in '%s' is of another model: %s", folder,
                               difference.length > 0 ? difference.data : "names or shapes of its parameters differ");

@@ -11,7 +11,6 @@
 #include "runtime/plan/mesh/mesh.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Of one job; times from the start of the step on this process. The last of a rank stands for the end of its jobs. */
 struct zb_job_record {

@@ -3,8 +3,6 @@
 
 #include "runtime/base/digest.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SHOWN_BYTES = 160, TENSORS = 1024, TENSOR_BYTES = 4 << 10 };

@@ -193,7 +193,6 @@ zb_status zb_log_open(const zb_log_params *params, zb_log **out) {
   zb_log *log = zb_alloc(sizeof *log);
   if (!log) return ZB_OUT_OF_MEMORY();
   log->form = params->events ? &zb_log_events : zb_ends_with(params->path, csv.ending) ? &csv : &jsonl;
-  zb_text_init(&log->row);
   zb_status status = copy_names(log, params);
   if (!status) status = log->form->begin(log, params);
   if (status)

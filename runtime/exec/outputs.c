@@ -1,7 +1,6 @@
 /* Outputs of evaluations: runtime/exec/outputs.h. Tests: test/e2e/outputs.py. */
 #include "runtime/exec/outputs.h"
 
-#include "runtime/base/file.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/words.h"
 #include "zb/runtime.h"

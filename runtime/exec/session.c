@@ -493,8 +493,7 @@ static void say_opened(const zb_session *session, const zb_session_params *param
   if (params->say && session->data) say_left_out(session);
   if (params->say && session->rates.changes.data) say_lines(session, session->rates.changes.data);
   for (int i = 0; weights && params->say && zb_weights_note(weights, i); ++i) {
-    zb_text line;
-    zb_text_init(&line);
+    zb_text line = {0};
     zb_text_add(&line, "weights of '%s': %s", params->weights, zb_weights_note(weights, i));
     if (!line.failed) params->say(params->progress_context, line.data);
     zb_text_deinit(&line);

@@ -176,8 +176,7 @@ zb_status zb_session_compare_facts(zb_session *session, const zb_facts *facts) {
   void *all = NULL;
   size_t bytes = 0;
   uint64_t length = facts->records.length;
-  zb_text mine;
-  zb_text_init(&mine);
+  zb_text mine = {0};
   zb_text_add_bytes(&mine, (const char *)&length, sizeof length);
   zb_text_add_bytes(&mine, facts->records.data, facts->records.length);
   zb_status status = zb_session_agree(session, mine.failed || facts->records.failed ? ZB_OUT_OF_MEMORY() : NULL);

@@ -131,10 +131,9 @@ static zb_status join_parts(const char *records, size_t bytes, zb_checkpoint *ch
 /* Of what is cut: process 0 gets all parts, and saves them as whole tensors. All processes call it. *records is what
  * the checkpoint borrows names from. */
 static zb_status collect_parts(zb_session *session, zb_checkpoint *checkpoint, zb_arena *memory, void **records) {
-  zb_text mine;
+  zb_text mine = {0};
   size_t bytes = 0;
   if (zb_plan_shard_mesh(session->plan) == 1 && session->plan->sharding == ZB_SHARDING_NONE) return NULL;
-  zb_text_init(&mine);
   zb_status status = zb_session_agree(session, send_parts(session, checkpoint->optimizer, &mine));
   if (!status) status = zb_session_gather(session, mine.data, mine.length, records, &bytes);
   if (!status && *records) status = join_parts(*records, bytes, checkpoint, memory);
@@ -353,8 +352,7 @@ zb_status zb_session_gradient_norms(zb_session *session, void (*visit)(void *con
   ZB_TRY(zb_session_check_still(session));
   void *all = NULL;
   size_t all_bytes = 0;
-  zb_text mine;
-  zb_text_init(&mine);
+  zb_text mine = {0};
   zb_status status = zb_session_agree(session, collect_norms(session, &mine));
   if (!status) status = zb_session_gather(session, mine.data, mine.length, &all, &all_bytes);
   if (!status && all) status = visit_norms(all, all_bytes, visit, context);

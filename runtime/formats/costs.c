@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,7 +17,6 @@
 #include "runtime/base/json.h"
 #include "runtime/base/map.h"
 #include "runtime/base/text.h"
-#include "runtime/base/words.h"
 #include "runtime/formats/json_fields.h"
 
 #define TIME_MOST INT64_C(10000000000000000) /* 10,000 s */

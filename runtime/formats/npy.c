@@ -1,11 +1,9 @@
 /* NumPy's arrays: runtime/formats/npy.h. Tests: test/e2e/outputs.py. */
 #include "runtime/formats/npy.h"
 
-#include "runtime/base/assert.h"
 #include "runtime/base/text.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static const char *const descriptions[] = {[ZB_F32] = "<f4", [ZB_F64] = "<f8", [ZB_BF16] = "<f4", [ZB_F16] = "<f2",
                                            [ZB_I64] = "<i8", [ZB_I32] = "<i4", [ZB_I1] = "|b1"};
@@ -14,8 +12,7 @@ _Static_assert(sizeof descriptions / sizeof descriptions[0] == ZB_DTYPE_COUNT, "
 /* Magic, version, bytes of the text; the text, filled up with spaces to a multiple of 64 in all. */
 static void write_header(zb_text *out, const zb_shape *shape, int64_t count) {
   enum { FRONT = 10, UNIT = 64 };
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",", descriptions[shape->dtype],
               shape->rank > 0 ? count * shape->dims[0] : count);
   for (int i = 1; i < shape->rank; ++i)
@@ -33,8 +30,7 @@ static void write_header(zb_text *out, const zb_shape *shape, int64_t count) {
 }
 
 zb_status zb_npy_open(zb_npy_writer *writer, const char *path, const zb_shape *shape, int64_t count) {
-  zb_text header;
-  zb_text_init(&header);
+  zb_text header = {0};
   write_header(&header, shape, count);
   writer->dtype = shape->dtype;
   zb_status status = header.failed ? ZB_OUT_OF_MEMORY() : zb_file_writer_open(&writer->file, path);

@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SENT = 1, RECEIVING = 2 };

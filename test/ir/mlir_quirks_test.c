@@ -24,8 +24,7 @@ static MlirLogicalResult swallow(MlirDiagnostic diagnostic, void *user) {
 /* Whether text parses and verifies with a dialect @t that has this body. */
 static bool accepts(const char *dialect_body, const char *program) {
   MlirContext context = bare_context();
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "irdl.dialect @t {\n%s\n}\n", dialect_body);
   mlirContextAttachDiagnosticHandler(context, swallow, NULL, NULL);
   bool loaded = zb_irdl_load(context, text.data);
@@ -113,8 +112,7 @@ static void test_strings_end_with_nul(void) {
 static void test_frame_text(void) {
   fixture f;
   fixture_init(&f);
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   mlirTypePrint(zb_frame_type(f.context, "fb", 192), add_printed, &text);
   CU_ASSERT_STRING_EQUAL(text.data, "!zb.frame<\"fb\", 192 : i64>");
   zb_text_deinit(&text);

@@ -55,8 +55,7 @@ static void ignore(MlirStringRef text, void *user) { *(size_t *)user += text.len
 /* All of MLIR that recurses. What does not parse must at least end. */
 static void *run_text(void *user) {
   const char *text = user;
-  zb_text said;
-  zb_text_init(&said);
+  zb_text said = {0};
   zb_diagnostics diagnostics = {.write = keep_text, .context = &said};
   size_t printed = 0;
   MlirContext context = zb_context_create(true);
@@ -88,8 +87,7 @@ static void test_kinds(void) {
     const int most = (ZB_NESTING_MAX - kinds[i].base) / kinds[i].levels;
     static const int above[] = {0, 1, 100000};
     for (int k = 0; k < 3; ++k) {
-      zb_text text;
-      zb_text_init(&text);
+      zb_text text = {0};
       make(&text, &kinds[i], most + above[k]);
       bool taken = is_taken(f.context, text.data), good = taken == (k == 0);
       if (!good) fprintf(stderr, "\n  %s, %d times: %s", kinds[i].name, most + above[k], taken ? "taken" : "refused");
@@ -104,10 +102,7 @@ static void test_kinds(void) {
 static void test_aliases(void) {
   fixture f;
   fixture_init(&f);
-  zb_text chain, wide, late;
-  zb_text_init(&chain);
-  zb_text_init(&wide);
-  zb_text_init(&late);
+  zb_text chain = {0}, wide = {0}, late = {0};
   zb_text_add(&chain, "#a0 = [1]\n");
   zb_text_add(&wide, "#a0 = \"0123456789\"\n");
   for (int i = 1; i < 250; ++i)
@@ -142,8 +137,7 @@ static void test_flat(void) {
   fixture f;
   fixture_init(&f);
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; ++i) {
-    zb_text text;
-    zb_text_init(&text);
+    zb_text text = {0};
     zb_text_add(&text, "module {\n");
     for (int k = 0; k < 2000; ++k)
       zb_text_add(&text, "%s", pieces[i]);
@@ -181,9 +175,8 @@ static void test_random(void) {
 
 static void test_message(void) {
   fixture f;
-  zb_text text;
+  zb_text text = {0};
   fixture_init(&f);
-  zb_text_init(&text);
   zb_text_add(&text, "// first line\nmodule attributes {zb.a = ");
   for (int i = 0; i < 300; ++i)
     zb_text_add(&text, "[");

@@ -127,8 +127,7 @@ static void test_arity(void) {
 
 /* All of test/ir/ops and test/ir/builder_test.c (for what MLIR itself refuses to parse) as one text. */
 static char *read_constraint_tests(void) {
-  zb_text all;
-  zb_text_init(&all);
+  zb_text all = {0};
   DIR *folder = opendir(ZB_SOURCE_DIR "/test/ir/ops");
   CU_ASSERT_PTR_NOT_NULL_FATAL(folder);
   for (const struct dirent *entry; (entry = readdir(folder));) {

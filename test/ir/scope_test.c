@@ -62,8 +62,7 @@ static void check_rows(fixture *f) {
 
 /* Ops of more names than there are places for, of which nobody has rows, between some that have one. */
 static void test_many_names(void) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "func.func @f(%%a: tensor<4xf32>) {\n");
   for (int i = 0; i < MANY; ++i) {
     zb_text_add(&text, "  \"x.o%d\"() : () -> ()\n", i);

@@ -256,8 +256,7 @@ static zb_array make_operand(const operand *o) {
 
 /* A function whose arguments have these types, and an empty body. */
 static MlirModule make_function(const zb_array *inputs, int count, MlirBlock *block) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "func.func @case(");
   for (int i = 0; i < count; ++i) {
     char shape[96];

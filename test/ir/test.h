@@ -40,7 +40,7 @@ typedef struct fixture {
 static inline void keep_text(void *context, const char *text) { zb_text_add((zb_text *)context, "%s", text); }
 
 static inline void fixture_init(fixture *f) {
-  zb_text_init(&f->said);
+  f->said = (zb_text){0};
   f->context = zb_context_create(false);
   f->diagnostics = (zb_diagnostics){.write = keep_text, .context = &f->said};
   CU_ASSERT_FATAL(!mlirContextIsNull(f->context));
@@ -66,8 +66,7 @@ static inline void add_printed(MlirStringRef chunk, void *user) { zb_text_add_by
 
 /* The text of an op; zb_free it. */
 static inline char *print(MlirOperation op) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   mlirOperationPrint(op, add_printed, &text);
   return zb_text_take(&text);
 }

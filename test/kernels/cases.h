@@ -73,8 +73,7 @@ static void close_file(case_file *file) {
 
 static bool open_file(const char *op, case_file *file) {
   *file = (case_file){.op = op};
-  zb_text path;
-  zb_text_init(&path);
+  zb_text path = {0};
   const char *source = getenv("ZB_TEST_SOURCE"); /* where this program was built elsewhere (test/gpu) */
   zb_text_add(&path, "%s/test/kernels/cases/%s.safetensors", source ? source : ZB_SOURCE_DIR, op);
   zb_status status = path.failed ? ZB_OUT_OF_MEMORY() : zb_store_open(path.data, &file->store);

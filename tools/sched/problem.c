@@ -1,10 +1,6 @@
 /* The problem of a schedule: from --costs for whatever ranks, chunks and placement it takes, or from a file. */
 #include <ctype.h>
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/sched/sched.h"

@@ -1,6 +1,5 @@
 /* What zb-sched prints: summary, critical path, JSON, and the table of several schedules. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/sched/sched.h"

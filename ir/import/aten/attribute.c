@@ -5,7 +5,6 @@
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <stdio.h>
-#include <string.h>
 
 MlirAttribute zb_aten_attribute(const zb_import_node *n, const char *name) {
   return mlirOperationGetAttributeByName(zb_aten_source(n), mlirStringRefCreateFromCString(name));

@@ -1,6 +1,5 @@
 /* The rows, and what is said of ops that have none. Tests: test/ir/import/aten. */
 #include "ir/import/aten/aten.h"
-#include "runtime/base/words.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "ir/import/aten/aten.h"
 
 #include <math.h>
-#include <string.h>
 
 zb_result zb_aten_product(zb_import_node *n) {
   return zb_operand_give(n, 0, zb_meaning_product(n, zb_operand_in(n, 0), zb_operand_in(n, 1)));

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 zb_operand zb_meaning_range(zb_import_node *n, int64_t count, int64_t first, int64_t step) {
   zb_known *known = zb_known_new(n->im, &(zb_shape){.dtype = ZB_I64, .rank = 1, .dims = {count}});

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 enum { INPUT_Q, INPUT_K, INPUT_V, INPUT_MASK, INPUT_PAST_K, INPUT_PAST_V, INPUT_LENGTHS };
 enum { OUTPUT_Y, OUTPUT_K, OUTPUT_V, OUTPUT_SCORES };

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <mlir-c/BuiltinAttributes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Versions and parts that are refused ---- */

@@ -5,7 +5,6 @@
 #include "ir/import/paddle/paddle.h"
 #include "paddle.pb-c.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef struct reader {

@@ -10,7 +10,6 @@
  * Tests: test/ir/import/paddle, test/ir/import/paddle_mutate_test.c, test/e2e/paddle.py. */
 #include "ir/import/paddle/paddle.h"
 #include "ir/import/importers.h"
-#include "runtime/base/file.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* Products, tables, normalizations. Tests: test/ir/import/paddle. */
 #include "ir/import/paddle/paddle.h"
 
-#include <string.h>
-
 zb_result zb_paddle_matmul(zb_import_node *n) {
   zb_operand x = zb_paddle_in(n, "X"), y = zb_paddle_in(n, "Y");
   if (zb_paddle_integer(n, "trans_x transpose_x", 0)) x = zb_meaning_swapped(n, x);

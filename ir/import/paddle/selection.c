@@ -1,6 +1,5 @@
 /* Elements by their places: tables of places, orders, sums along a dimension, and what is laid out anew.
  * Tests: test/ir/import/paddle, test/e2e/paddle.py. */
-#include "ir/import/fold.h"
 #include "ir/import/paddle/paddle.h"
 
 #include <math.h>

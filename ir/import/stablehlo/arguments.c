@@ -14,7 +14,6 @@
 #include "runtime/base/file.h"
 #include "runtime/base/json.h"
 
-#include <ctype.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <mlir-c/BuiltinTypes.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include "ir/import/stablehlo/machine.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Floating-point operations of one run that a check may take, and parameters that are looked at together. */
 enum { GROUP = 32 };

@@ -3,8 +3,6 @@
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static MlirValue number(zb_import_node *n, zb_dtype dtype, double value) { return zb_build_scalar(n->b, dtype, value); }
 

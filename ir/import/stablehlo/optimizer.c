@@ -9,7 +9,6 @@
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
  * test/e2e/stablehlo_testdata.py, on test/ir/import/stablehlo/Inputs/checked. */
 #include "ir/import/stablehlo/stablehlo.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <mlir-c/BuiltinAttributes.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "ir/import/stablehlo/stablehlo.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { OPERANDS_MAX = ZB_STABLEHLO_LANES_MAX / 2, PAIRS_MAX = 1 << 24 };
 

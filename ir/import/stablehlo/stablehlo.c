@@ -7,7 +7,6 @@
  * come from --weights, or are drawn. Tests: test/ir/import/stablehlo, test/e2e/stablehlo.py. */
 #include "ir/import/stablehlo/stablehlo.h"
 #include "ir/import/importers.h"
-#include "runtime/base/file.h"
 
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>

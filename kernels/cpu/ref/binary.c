@@ -2,7 +2,6 @@
 #include "kernels/cpu/ref/ref.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { REALS = 1, INTEGERS = 2, LOGIC = 4 };
 typedef enum divisor { ANY_DIVISOR, NOT_ZERO, NOT_NEGATIVE } divisor;

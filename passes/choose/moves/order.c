@@ -16,7 +16,6 @@
 #include "passes/choose/levels.h"
 #include "passes/stages/jobs/orders.h"
 #include "passes/stages/jobs/schedule_file.h"
-#include "runtime/base/digest.h"
 
 #include <string.h>
 

@@ -15,7 +15,6 @@
  * Limits are rounded down to fine levels (zb_level_fine), and the best of all within the limit is taken. Tests:
  * test/passes/schedule/v_schedules_test.c.
  */
-#include <string.h>
 
 #include "passes/schedule/rules/emit.h"
 #include "passes/schedule/rules/rounds.h"

@@ -14,7 +14,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "passes/schedule/rules/rules.h"
 

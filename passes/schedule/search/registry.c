@@ -233,8 +233,7 @@ static zb_status check_placement(const zb_schedule_def *schedule, const zb_probl
 static zb_status too_many_chunks(const zb_schedule_def *schedule, int chunks) {
   zb_status status = ZB_ERROR(USAGE, "%s is defined for at most %d chunk%s a rank, got %d", schedule->name,
                               schedule->chunks_max, schedule->chunks_max == 1 ? "" : "s", chunks);
-  zb_text names;
-  zb_text_init(&names);
+  zb_text names = {0};
   for (int i = 0; i < SCHEDULE_COUNT; ++i)
     if (chunks >= schedules[i]->chunks_min && chunks <= schedules[i]->chunks_max && !schedules[i]->two_pipelines)
       zb_text_add(&names, "%s%s", names.length ? ", " : "", schedules[i]->name);

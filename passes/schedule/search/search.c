@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "passes/schedule/rules/emit.h"
-#include "passes/schedule/search/exact.h"
 #include "passes/schedule/search/period_search.h"
-#include "passes/schedule/search/registry.h"
 #include "passes/schedule/search/searcher.h"
 
 /* What takes as long as to look at a state of the search of all orders: so many jobs that are timed. */

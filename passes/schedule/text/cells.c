@@ -321,8 +321,7 @@ zb_status zb_cells_read(zb_source *source, zb_order_cells *out) {
 char *zb_cells_text(const zb_order_cells *cells) {
   const char separator = cells->form == ZB_FORM_TEXT ? ' ' : ',';
   char cell_text[48];
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   size_t i = 0;
   for (size_t row = 0; row < cells->rows; ++row) {
     for (bool first = true; i < cells->row_end[row]; first = false) {

@@ -166,8 +166,7 @@ char *zb_order_chart(const zb_problem *problem, const zb_order *order, const zb_
     if (!simulate_units(problem, order, &units)) return zb_order_marked(order, -1, -1);
     simulation = &units;
   }
-  zb_text out;
-  zb_text_init(&out);
+  zb_text out = {0};
   if (columns <= 0) columns = COLUMNS_DEFAULT;
   const int width = label_width(problem, order);
   const int64_t unit = timed ? common_unit(order, simulation) : 1;

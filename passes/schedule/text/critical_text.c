@@ -232,9 +232,7 @@ static int add_stretch(zb_text *out, const zb_problem *p, const zb_path *path, i
 
 /* Lines are made with their ends noted, so that the middle can be left out. */
 char *zb_path_text(const zb_problem *problem, const zb_path *path, int lines) {
-  zb_text all, out;
-  zb_text_init(&all);
-  zb_text_init(&out);
+  zb_text all = {0}, out = {0};
   size_t *begin = NULL, capacity = 0;
   int count = 0;
   for (int at = 0; at < path->count; ++count) {

@@ -6,7 +6,6 @@
  * dropped: zb_order_lower places better ones. Tests: test/passes/schedule/order_file_test.c, order_mutation_test.c;
  * test/e2e/pytorch_schedules.py.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "passes/schedule/text/cells.h"

@@ -4,15 +4,11 @@
  * arrays comes first. Tests: test/passes/schedule/problem_json_test.c.
  */
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "passes/schedule/model.h"
 #include "runtime/base/file.h"
-#include "runtime/base/json.h"
 #include "runtime/base/text.h"
-#include "runtime/base/words.h"
 #include "runtime/formats/json_fields.h"
 
 enum { COUNT_MAX = 1000000 /* ranks, chunks, micro-batches */ };
@@ -468,8 +464,7 @@ static void add_classes(zb_text *out, const zb_problem *p) {
 
 char *zb_problem_json(const zb_problem *problem) {
   const zb_problem *p = problem;
-  zb_text out;
-  zb_text_init(&out);
+  zb_text out = {0};
   zb_text_add(&out, "{\n  \"ranks\": %d,\n  \"micro_batches\": %d,\n  \"chunks\": %d,\n  \"placement\": [", p->ranks,
               p->micro_batches, p->stages / p->ranks);
   for (int i = 0; i < p->stages; ++i)

@@ -1,8 +1,6 @@
 /* The simulated step as a timeline: jobs, optimizer, messages and live memory of every rank, in the form that real runs
  * write too. The writers are runtime/formats/timeline.h. Tests: test/passes/schedule/chart_test.c.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "passes/schedule/model.h"
 #include "runtime/base/text.h"

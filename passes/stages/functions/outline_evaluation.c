@@ -2,7 +2,6 @@
  * test/passes/evaluation.mlir, test/passes/evaluation_form_test.c. */
 #include "passes/stages/functions/outline_parts.h"
 
-#include "passes/pipeline.h"
 #include "runtime/base/assert.h"
 
 #include <stdio.h>

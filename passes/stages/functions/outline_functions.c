@@ -3,8 +3,6 @@
 
 #include "passes/stages/functions/outline_parts.h"
 
-#include "runtime/base/assert.h"
-
 #include <mlir-c/BuiltinAttributes.h>
 #include <stdio.h>
 

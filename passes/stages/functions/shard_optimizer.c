@@ -50,7 +50,6 @@
 #include "runtime/plan/file/plan.h"
 
 #include <mlir-c/BuiltinAttributes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A copy of a parameter that the optimizer made anew. */

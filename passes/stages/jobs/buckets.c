@@ -12,14 +12,12 @@
 
 #include "passes/stages/jobs/buckets.h"
 
-#include "passes/stages/classes.h"
 #include "passes/stages/cost.h"
 #include "passes/stages/frames.h"
 #include "passes/stages/replicas.h"
 #include "passes/tables.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The accumulator of a zb.accumulate: its place in the frame of gradients, of parts that of the first. */
 static zb_status read_part(MlirOperation op, int parts, zb_plan_range *out) {

@@ -336,8 +336,7 @@ zb_status zb_schedule_to_train(const char *text, zb_schedule_choice *out) {
 /* ---- Orders as text ---- */
 
 char *zb_order_text(const zb_order *order, int rank) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   for (int i = 0; i < order->counts[rank]; ++i) {
     char word[32];
     zb_text_add(&text, "%s%s", i ? " " : "", zb_job_text(order->jobs[rank][i], word));

@@ -29,8 +29,7 @@ static char *placement_text(const zb_order_file *file) {
       same = def->rank(ranks, s) == file->stage_rank[s];
     if (same) return zb_strdup(def->name);
   }
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   for (int s = 0; s < file->stages; ++s)
     zb_text_add(&text, "%s%d", s ? "," : "", file->stage_rank[s]);
   char *out = text.failed ? NULL : zb_text_take(&text);

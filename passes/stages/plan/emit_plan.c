@@ -8,10 +8,8 @@
 #include "passes/stages/cost.h"
 #include "passes/function.h"
 #include "passes/stages/frames.h"
-#include "passes/stages/jobs/problem.h"
 #include "passes/stages/replicas.h"
 #include "runtime/base/digest.h"
-#include "runtime/base/memory.h"
 #include "runtime/base/random.h"
 #include "runtime/plan/mesh/mesh.h"
 

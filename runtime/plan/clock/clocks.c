@@ -17,7 +17,6 @@
 
 #include <string.h>
 
-#include "runtime/base/memory.h"
 #include "runtime/plan/clock/clock_lists.h"
 #include "runtime/plan/clock/simulator.h"
 

@@ -19,7 +19,6 @@
  *
  * Tests: test/runtime/plan/clock/simulator_test.c
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "runtime/plan/mesh/mesh.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int chunk_of(const zb_plan *plan, int stage) {
   int chunk = 0;

@@ -1,9 +1,6 @@
 /* Names of kinds, from their tables. Tests: test/runtime/plan/file/plan_test.c */
 #include "runtime/plan/file/kinds.h"
 
-#include "runtime/base/text.h"
-
-#include <stdio.h>
 #include <string.h>
 
 /* One row of zb/jobs.def. */

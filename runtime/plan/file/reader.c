@@ -8,7 +8,6 @@
  *
  * Tests: test/runtime/plan/file/reader_test.c
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "plan.pb-c.h"

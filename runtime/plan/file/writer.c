@@ -35,8 +35,6 @@ typedef struct section {
 
 static zb_status section_begin(section *it) {
   *it = (section){0};
-  zb_text_init(&it->text);
-  zb_text_init(&it->data);
   zb__plan__section__init(&it->message);
   it->offsets = zb_arena_map(&it->arena);
   it->message.n_tables = ZB_TABLE_COUNT;
@@ -271,14 +269,13 @@ static zb_status append(zb_text *file, const packed *made, unsigned char entry[Z
 
 zb_status zb_plan_write(const zb_plan *plan, const char *path) {
   zb_status status = NULL;
-  zb_text file;
+  zb_text file = {0};
   ZB_TRY(zb_plan_check(plan)); /* a file that no reader takes is not written */
   ZB_ASSERT(!zb_plan_is_derived(plan));
   const int count = plan->rank_count + 1;
   const size_t table_bytes = ZB_PLAN_START_BYTES + (size_t)count * ZB_PLAN_ENTRY_BYTES + ZB_PLAN_TRAILER_BYTES;
   packing all = {.plan = plan, .sections = zb_alloc((size_t)count * sizeof *all.sections)};
   unsigned char *table = zb_alloc(table_bytes);
-  zb_text_init(&file);
   if (!all.sections || !table) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
   ZB_TRY_GOTO(pack_all(&all, count));
   zb_text_add_bytes(&file, (const char *)table, table_bytes); /* room for it */

@@ -1,7 +1,6 @@
 /* Where a W can be cut so that what it has completed travels while it goes on: zb_part_cut of expand.h. Tests:
  * test/runtime/plan/compiled/buckets_test.c */
 #include "runtime/plan/mesh/expand.h"
-#include "runtime/base/memory.h"
 #include "runtime/plan/file/check.h"
 #include "runtime/plan/file/intervals.h"
 

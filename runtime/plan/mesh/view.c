@@ -3,8 +3,6 @@
 #include "runtime/base/assert.h"
 #include "runtime/plan/file/ranks.h"
 
-#include <string.h>
-
 /* The first message and collective of the list. */
 typedef struct view_begin {
   int message, collective;

@@ -10,9 +10,7 @@
  *
  * Tests: test/runtime/plan/compiled/beside_test.c, test/runtime/plan/compiled/buckets_test.c */
 #include <inttypes.h>
-#include <string.h>
 
-#include "runtime/base/memory.h"
 #include "runtime/plan/file/intervals.h"
 #include "runtime/plan/proof/rules.h"
 

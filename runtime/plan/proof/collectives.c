@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "runtime/base/map.h"
-#include "runtime/base/memory.h"
 #include "runtime/plan/file/collective.h"
 #include "runtime/plan/proof/sums.h"
 #include "runtime/plan/proof/rules.h"

@@ -220,8 +220,7 @@ static void run_until_blocked(progress *it, int r) {
 /* Follows who waits for whom from a stopped rank until a rank comes again. */
 static zb_status describe_cycle(const progress *it, int start) {
   const zb_plan *plan = it->plan;
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   int slow = start;
   for (int i = 0; i < plan->rank_count; ++i) { /* after this many steps we are on the cycle */
     const zb_plan_message *message = &plan->messages[it->blocked_on[slow]];

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "runtime/base/map.h"
-#include "runtime/base/memory.h"
 #include "runtime/plan/file/ranks.h"
 #include "runtime/plan/file/tensors.h"
 #include "runtime/plan/proof/sums.h"

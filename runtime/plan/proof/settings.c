@@ -8,7 +8,6 @@
  *
  * Tests: test/runtime/plan/proof/verifier_test.c */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "runtime/base/map.h"
 #include "runtime/plan/proof/rules.h"

@@ -19,7 +19,6 @@
 #include "runtime/plan/proof/rules.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 uint64_t zb_sharding_place(const zb_plan *plan, const zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
   const uint64_t behind = (uint64_t)zb_plan_replica_of(plan, rank->rank) * bytes;

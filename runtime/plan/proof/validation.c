@@ -13,7 +13,6 @@
  *
  * Tests: test/runtime/plan/compiled/validation_test.c, sharding_validation_test.c and gathers_validation_test.c there
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "runtime/plan/proof/rules.h"

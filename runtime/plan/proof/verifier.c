@@ -13,7 +13,6 @@
 #include "runtime/plan/proof/proof.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Rule "regions" ---- */

@@ -12,7 +12,6 @@
 #include "runtime/base/arena.h"
 #include "runtime/transport/copy.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { SEND_SIDE, RECEIVE_SIDE, SIDES };

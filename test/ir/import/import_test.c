@@ -27,7 +27,6 @@ static void collect(void *user, const char *text) {
 static int set_up(void) {
   static zb_diagnostics diagnostics = {.write = collect};
   context = zb_context_create(false);
-  zb_text_init(&reported);
   zb_diagnostics_attach(context, &diagnostics);
   cases = json_load_file(ZB_SOURCE_DIR "/test/ir/import/cases.json", 0, NULL);
   zb_status status = zb_make_folder(ZB_BINARY_DIR "/import-cases");
@@ -51,8 +50,7 @@ static bool check(bool good, const char *name, const char *what) {
 /* ---- Files of a case ---- */
 
 static void write_base64(const char *path, const char *text) {
-  zb_text bytes;
-  zb_text_init(&bytes);
+  zb_text bytes = {0};
   base64_decode(text, &bytes);
   zb_status status = zb_file_write_atomic(path, bytes.data ? bytes.data : "", bytes.length);
   CU_ASSERT_PTR_NULL_FATAL(status);
@@ -85,7 +83,6 @@ static zb_status import_case(const json_t *row, zb_module *out) {
   char path[512];
   write_case(row, path);
   zb_text_deinit(&reported);
-  zb_text_init(&reported);
   zb_import_params params = {.path = path,
                              .loss = json_string_value(json_object_get(row, "wanted_loss")),
                              .train = train,
@@ -367,8 +364,7 @@ static void add_chunk(MlirStringRef chunk, void *text) { zb_text_add_bytes(text,
 /* The module as text, constants of more than a few elements left out. */
 static zb_text print_graph(const char *name) {
   char path[512];
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   snprintf(path, sizeof path, "%s/test/data/%s.onnx", ZB_SOURCE_DIR, name);
   zb_import_params params = {.path = path};
   zb_module module;
@@ -429,8 +425,7 @@ static void test_locations(void) {
   CU_ASSERT_PTR_NULL_FATAL(status);
   bool norm = false, split = false;
   for (MlirOperation op = mlirBlockGetFirstOperation(body_of(&module)); op.ptr; op = mlirOperationGetNextInBlock(op)) {
-    zb_text text;
-    zb_text_init(&text);
+    zb_text text = {0};
     mlirLocationPrint(mlirOperationGetLocation(op), add_chunk, &text);
     norm = norm || strstr(text.data, "lm.transformer.h.1.ln_2 (node_layer_norm_3)");
     split = split || strstr(text.data, "lm.transformer.h.1.attn.c_attn (node_Split"); /* has no path of its own */

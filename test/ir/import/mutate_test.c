@@ -138,8 +138,7 @@ static void test_operators(void) {
   json_array_foreach(cases, i, row) chosen += is_chosen(row);
   CU_ASSERT_FATAL(chosen > 150);
   json_array_foreach(cases, i, row) {
-    zb_text model;
-    zb_text_init(&model);
+    zb_text model = {0};
     if (is_chosen(row)) base64_decode(json_string_value(json_object_get(row, "model")), &model);
     char *bytes = zb_alloc(2 * model.length + 4096);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
@@ -188,9 +187,8 @@ static void test_memory(void) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(cases);
   fail_allocations(ZB_SOURCE_DIR "/test/data/gpt2-tiny.onnx");
   json_array_foreach(cases, i, row) {
-    zb_text model;
+    zb_text model = {0};
     if (!is_chosen(row) || i % 3 != 0) continue;
-    zb_text_init(&model);
     base64_decode(json_string_value(json_object_get(row, "model")), &model);
     zb_status status = zb_file_write_atomic(path, model.data, model.length);
     CU_ASSERT_PTR_NULL_FATAL(status);

@@ -102,8 +102,7 @@ static void expect(const char *text, size_t bytes, const char *message) {
 
 /* The good file with one text replaced by another. */
 static void expect_changed(const char *from, const char *to, const char *message) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   const char *at = strstr(good, from);
   CU_ASSERT_PTR_NOT_NULL_FATAL(at);
   zb_text_add_bytes(&text, good, (size_t)(at - good));

@@ -17,8 +17,7 @@ static zb_code take_code(zb_status status) {
 static void test_round_trip(void) {
   json_t *value = NULL;
   json_error_t error;
-  zb_text out;
-  zb_text_init(&out);
+  zb_text out = {0};
   CU_ASSERT_EQUAL(take_code(zb_json_parse(text, strlen(text), JSON_REJECT_DUPLICATES, &value, &error)), ZB_OK_CODE);
   CU_ASSERT_PTR_NOT_NULL_FATAL(value);
   CU_ASSERT_EQUAL(take_code(zb_json_print(value, JSON_COMPACT, &out)), ZB_OK_CODE);
@@ -35,15 +34,13 @@ static void test_round_trip(void) {
 static void test_without_memory(void) {
   json_t *good = NULL;
   json_error_t error;
-  zb_text wanted;
-  zb_text_init(&wanted);
+  zb_text wanted = {0};
   CU_ASSERT_EQUAL_FATAL(take_code(zb_json_parse(text, strlen(text), 0, &good, &error)), ZB_OK_CODE);
   CU_ASSERT_EQUAL_FATAL(take_code(zb_json_print(good, JSON_INDENT(2) | JSON_SORT_KEYS, &wanted)), ZB_OK_CODE);
   int failed = 0, passed = 0;
   for (uint64_t n = 1; passed < 3 && n < 1000; ++n) {
     json_t *value = NULL;
-    zb_text out;
-    zb_text_init(&out);
+    zb_text out = {0};
     zb_allocation_fail_at(n);
     zb_code code = take_code(zb_json_parse(text, strlen(text), 0, &value, &error));
     zb_code printed =

@@ -79,8 +79,7 @@ static void test_reserved_name(void) {
 
 /* Writes a file of this header and so many bytes of data, and opens it. The hint or message must hold `expected`. */
 static void check_header(const char *header, size_t data_bytes, zb_code code, const char *expected) {
-  zb_text file;
-  zb_text_init(&file);
+  zb_text file = {0};
   size_t length = strlen(header);
   for (int i = 0; i < 8; ++i)
     zb_text_add_bytes(&file, (char[1]){(char)(length >> (8 * i) & 0xff)}, 1);

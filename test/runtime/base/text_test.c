@@ -11,8 +11,7 @@
 #include "test/suite.h"
 
 static void test_text(void) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   for (int i = 0; i < 1000; ++i)
     zb_text_add(&text, "%d,", i);
   zb_text_add_bytes(&text, "a\0b", 3);
@@ -29,8 +28,7 @@ static void test_text(void) {
 }
 
 static void test_text_without_memory(void) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_allocation_fail_at(1);
   zb_text_add(&text, "lost");
   zb_text_add(&text, "kept?");

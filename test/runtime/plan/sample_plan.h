@@ -556,8 +556,7 @@ static inline void sample_collect(void *context, const char *text, size_t bytes)
 }
 
 static inline char *sample_print(const zb_plan *plan) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_plan_print(plan, sample_collect, &text);
   return zb_text_take(&text);
 }

@@ -14,8 +14,7 @@ ZB_MODULE_EXPORT = {.abi = FIXTURE_ABI, .build_id = FIXTURE_ID, .name = FIXTURE_
 
 ZB_API zb_status fixture_make(void);
 zb_status fixture_make(void) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text, "made in a module");
   zb_status status = ZB_ERROR(RUNTIME, "%s", text.failed ? "" : text.data);
   zb_text_deinit(&text);

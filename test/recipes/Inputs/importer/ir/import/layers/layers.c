@@ -60,8 +60,7 @@ static zb_status add_line(reader *it, const char *line, int number, const char *
 }
 
 static zb_status parse(MlirContext context, reader *it, zb_module *out) {
-  zb_text text;
-  zb_text_init(&text);
+  zb_text text = {0};
   zb_text_add(&text,
               "module attributes {zb.level = \"graph\"} {\nfunc.func @model(%s) -> (tensor<f32> {zb.loss}) {\n%s}\n}",
               it->arguments.data, it->body.data);
@@ -80,8 +79,6 @@ zb_status zb_import_layers(MlirContext context, const zb_import_params *params, 
   *out = (zb_module){.context = context};
   ZB_TRY(zb_file_read(params->path, 1 << 20, &text, &bytes));
   reader it = {0};
-  zb_text_init(&it.arguments);
-  zb_text_init(&it.body);
   zb_status status = NULL;
   for (char *line = text, *next; line && *line && !status; line = next) {
     next = strchr(line, '\n');
