@@ -8,6 +8,7 @@
 #include "passes/stages/jobs/problem.h"
 #include "passes/stages/jobs/step_time.h"
 #include "passes/tables.h"
+#include "runtime/base/sorted.h"
 #include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/tensors.h"
 #include "runtime/plan/mesh/mesh.h"
@@ -185,15 +186,8 @@ static zb_status list_reads(const zb_plan_rank *rank, zb_job_kind kind, int stag
 
 /* The first read within these bytes; NULL: there is none. */
 static const fixed_read *find_read(const fixed_read *list, size_t count, uint64_t begin, uint64_t bytes) {
-  size_t low = 0, high = count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (list[middle].offset < begin)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < count && list[low].offset - begin < bytes ? &list[low] : NULL;
+  const size_t at = zb_count_below(list, sizeof *list, offsetof(fixed_read, offset), count, begin);
+  return at < count && list[at].offset - begin < bytes ? &list[at] : NULL;
 }
 
 /* The jobs of a stage that wait for a gather, of parameters of which every replica has a part: own parts, sorted. */

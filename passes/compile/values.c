@@ -4,17 +4,17 @@
 #include "passes/compile/parts.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/text.h"
+#include "runtime/plan/clock/delays.h"
 #include "runtime/plan/file/tensors.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t next_random(uint64_t *state) { /* splitmix64 */
-  uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return z ^ (z >> 31);
+static uint64_t next_random(uint64_t *state) {
+  const uint64_t drawn = zb_mix64(*state);
+  *state += UINT64_C(0x9E3779B97F4A7C15);
+  return drawn;
 }
 
 static double uniform(uint64_t *state) { return ((double)(next_random(state) >> 11) + 0.5) / 9007199254740992.0; }

@@ -4,19 +4,9 @@
  * Tests: test/runtime/base/free_run_test.c. */
 #include "runtime/base/free_run.h"
 
+#include "runtime/base/heap.h"
+
 #include <stdlib.h>
-
-/* Numbers by key, the smallest first; room for as many as there are. */
-typedef struct heap {
-  int32_t *items;
-  int count;
-} heap;
-
-typedef struct event {
-  int64_t at_ps;
-  int32_t job;
-  bool ends; /* else it becomes ready */
-} event;
 
 typedef struct free_state {
   const zb_free_graph *graph;
@@ -28,77 +18,22 @@ typedef struct free_state {
   int32_t *edges;      /* by job that they come from */
   int32_t *rank_of;    /* [jobs] */
   bool *is_ready, *ran;
-  heap *ready;   /* [ranks] */
-  int32_t *next; /* [ranks] of FILL: the first of the list that has not run */
-  bool *busy;    /* [ranks] */
-  event *events; /* a heap */
-  int event_count;
+  zb_heap *ready;   /* [ranks] jobs */
+  int32_t *next;    /* [ranks] of FILL: the first of the list that has not run */
+  bool *busy;       /* [ranks] */
+  zb_heap events;   /* by time: 2 * job where it becomes ready, 2 * job + 1 where it ends */
   int32_t *touched; /* ranks to look at */
   int touched_count;
   bool *is_touched;
   zb_arena arena;
 } free_state;
 
-/* ---- Heaps ---- */
-
-static bool event_before(const event *a, const event *b) {
-  if (a->at_ps != b->at_ps) return a->at_ps < b->at_ps;
-  return a->job < b->job;
-}
-
-static void push_event(free_state *s, event added) {
-  int at = s->event_count++;
-  for (int up = (at - 1) / 2; at > 0 && event_before(&added, &s->events[up]); at = up, up = (at - 1) / 2)
-    s->events[at] = s->events[up];
-  s->events[at] = added;
-}
-
-static event pop_event(free_state *s) {
-  const event first = s->events[0], moved = s->events[--s->event_count];
-  int at = 0;
-  for (int down = 1; down < s->event_count; down = 2 * at + 1) {
-    if (down + 1 < s->event_count && event_before(&s->events[down + 1], &s->events[down])) ++down;
-    if (!event_before(&s->events[down], &moved)) break;
-    s->events[at] = s->events[down];
-    at = down;
-  }
-  s->events[at] = moved;
-  return first;
-}
-
-static bool job_before(const free_state *s, int32_t a, int32_t b) {
-  const zb_free_job *jobs = s->graph->jobs;
-  if (s->rule == ZB_FREE_PRIORITY && jobs[a].job_class != jobs[b].job_class)
-    return jobs[a].job_class < jobs[b].job_class;
-  return a < b;
-}
-
-static void push_job(const free_state *s, heap *h, int32_t job) {
-  int at = h->count++;
-  for (int up = (at - 1) / 2; at > 0 && job_before(s, job, h->items[up]); at = up, up = (at - 1) / 2)
-    h->items[at] = h->items[up];
-  h->items[at] = job;
-}
-
-static int32_t pop_job(const free_state *s, heap *h) {
-  const int32_t first = h->items[0], moved = h->items[--h->count];
-  int at = 0;
-  for (int down = 1; down < h->count; down = 2 * at + 1) {
-    if (down + 1 < h->count && job_before(s, h->items[down + 1], h->items[down])) ++down;
-    if (!job_before(s, h->items[down], moved)) break;
-    h->items[at] = h->items[down];
-    at = down;
-  }
-  h->items[at] = moved;
-  return first;
-}
-
 /* ---- Setting up ---- */
 
 static zb_status take_all(free_state *s) {
   const int ranks = s->graph->ranks, jobs = s->graph->begin[ranks];
   zb_arena *arena = &s->arena;
-  int32_t *ready;
+  zb_heap_item *ready;
   ZB_TAKE(arena, s->needs, jobs + 1);
   ZB_TAKE(arena, s->ready_ps, jobs + 1);
   ZB_TAKE(arena, s->first_edge, jobs + 2);
@@ -109,7 +44,7 @@ static zb_status take_all(free_state *s) {
   ZB_TAKE(arena, s->ready, ranks);
   ZB_TAKE(arena, s->next, ranks);
   ZB_TAKE(arena, s->busy, ranks);
-  ZB_TAKE(arena, s->events, jobs + 1);
+  ZB_TAKE(arena, s->events.items, jobs + 1);
   ZB_TAKE(arena, s->touched, ranks);
   ZB_TAKE(arena, s->is_touched, ranks);
   ZB_TAKE(arena, ready, jobs + 1);
@@ -148,7 +83,7 @@ static void make_ready(free_state *s, int32_t job) {
   const int rank = s->rank_of[job];
   s->is_ready[job] = true;
   if (s->rule > ZB_FREE_FILL || (s->rule == ZB_FREE_FILL && s->graph->jobs[job].filler))
-    push_job(s, &s->ready[rank], job);
+    zb_heap_push(&s->ready[rank], s->rule == ZB_FREE_PRIORITY ? s->graph->jobs[job].job_class : 0, job);
   touch(s, rank);
 }
 
@@ -162,21 +97,21 @@ static void end_job(free_state *s, int32_t job, int64_t now_ps) {
     if (s->ready_ps[edge->to] <= now_ps)
       make_ready(s, edge->to);
     else
-      push_event(s, (event){s->ready_ps[edge->to], edge->to, false});
+      zb_heap_push(&s->events, s->ready_ps[edge->to], INT64_C(2) * edge->to);
   }
 }
 
 /* The job that the rank does now; -1: none is ready. */
 static int32_t choose(free_state *s, int rank) {
-  heap *h = &s->ready[rank];
+  zb_heap *h = &s->ready[rank];
   if (s->rule <= ZB_FREE_FILL) {
     while (s->next[rank] < s->graph->begin[rank + 1] && s->ran[s->next[rank]])
       ++s->next[rank];
     if (s->next[rank] < s->graph->begin[rank + 1] && s->is_ready[s->next[rank]]) return s->next[rank];
-    while (h->count > 0 && s->ran[h->items[0]])
-      pop_job(s, h);
+    while (h->count > 0 && s->ran[h->items[0].number])
+      (void)zb_heap_pop(h);
   }
-  return h->count > 0 ? pop_job(s, h) : -1;
+  return h->count > 0 ? (int32_t)zb_heap_pop(h).number : -1;
 }
 
 static int32_t start_jobs(free_state *s, int64_t now_ps) {
@@ -189,7 +124,7 @@ static int32_t start_jobs(free_state *s, int64_t now_ps) {
     if (job < 0) continue;
     s->busy[rank] = s->ran[job] = true;
     s->start_ps[job] = now_ps;
-    push_event(s, (event){now_ps + s->graph->jobs[job].time_ps, job, true});
+    zb_heap_push(&s->events, now_ps + s->graph->jobs[job].time_ps, INT64_C(2) * job + 1);
     ++started;
   }
   s->touched_count = 0;
@@ -201,14 +136,14 @@ static int32_t run(free_state *s) {
   for (int32_t job = 0; job < jobs; ++job)
     if (s->needs[job] == 0) make_ready(s, job);
   int32_t done = start_jobs(s, 0);
-  while (s->event_count > 0) {
-    const int64_t now_ps = s->events[0].at_ps;
-    while (s->event_count > 0 && s->events[0].at_ps == now_ps) {
-      const event next = pop_event(s);
-      if (next.ends)
-        end_job(s, next.job, now_ps);
+  while (s->events.count > 0) {
+    const int64_t now_ps = s->events.items[0].key;
+    while (s->events.count > 0 && s->events.items[0].key == now_ps) {
+      const int64_t next = zb_heap_pop(&s->events).number;
+      if (next % 2)
+        end_job(s, (int32_t)(next / 2), now_ps);
       else
-        make_ready(s, next.job);
+        make_ready(s, (int32_t)(next / 2));
     }
     done += start_jobs(s, now_ps);
   }

@@ -54,8 +54,7 @@ zb_status zb_plan_about_read(const char *directory, zb_plan_about **out) {
     return zb_status_hint(ZB_ERROR(USAGE, "no folder of a plan is given"), "give the folder that zbc wrote with -o");
   owned_about *about = zb_alloc(sizeof *about);
   zb_status status = about ? zb_session_read_plan(directory, 0, 0, &plan) : ZB_OUT_OF_MEMORY();
-  if (!status) status = zb_plan_replicate_own(&plan);
-  if (!status) status = zb_plan_shard_own(&plan);
+  if (!status) status = zb_plan_unfold_own(&plan);
   if (!status) status = fill(&about->memory, plan, &about->about);
   zb_plan_destroy(plan);
   if (status && about) zb_plan_about_destroy(&about->about);

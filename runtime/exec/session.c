@@ -529,10 +529,8 @@ static zb_status prepare(zb_session *session, const zb_session_params *params, c
                           "measure with all ranks in one process: without a launcher, or with --launch threads");
   ZB_TRY(zb_session_check_norm(session->plan, params));
   ZB_TRY(zb_session_open_clocks(session));
-  ZB_TRY(zb_plan_replicate_own(&session->plan));
-  ZB_TRY(zb_plan_shard_own(&session->plan));
-  if (session->whole) ZB_TRY(zb_plan_replicate_own(&session->whole));
-  if (session->whole) ZB_TRY(zb_plan_shard_own(&session->whole));
+  ZB_TRY(zb_plan_unfold_own(&session->plan));
+  if (session->whole) ZB_TRY(zb_plan_unfold_own(&session->whole));
   ZB_TRY(zb_plan_expand_own(&session->plan));
   if (session->whole) ZB_TRY(zb_plan_expand_own(&session->whole));
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));
@@ -617,8 +615,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   if (reads_all) ZB_TRY(prove_plan(session->plan, directory));
   if (zb_session_wants_clocks(session)) return NULL; /* there is nothing to read for the ranks */
   const int each = zb_plan_replicas(session->plan) * zb_plan_shards(session->plan); /* ranks of a rank of the file */
-  ZB_TRY(zb_plan_replicate_own(&session->plan));
-  ZB_TRY(zb_plan_shard_own(&session->plan));
+  ZB_TRY(zb_plan_unfold_own(&session->plan));
   if (reads_all) ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (reads_all && session->processes == 1) return NULL;
   ZB_TRY(zb_session_ranks_of(session, session->plan->rank_count));

@@ -6,6 +6,7 @@
  */
 #include "passes/schedule/text/cells.h"
 
+#include "runtime/base/sorted.h"
 #include "runtime/base/text.h"
 
 #include <limits.h>
@@ -46,15 +47,7 @@ const char *zb_cell_text(zb_cell cell, char text[48]) {
 }
 
 size_t zb_cells_row(const zb_order_cells *cells, size_t index) {
-  size_t low = 0, high = cells->rows;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (cells->row_end[middle] <= index)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return zb_count_up_to(cells->row_end, sizeof *cells->row_end, 0, cells->rows, index);
 }
 
 void zb_cells_add(zb_order_cells *cells, zb_cell cell) {

@@ -215,36 +215,25 @@ static void find_norm_gather(zb_arena *arena, const zb_timetable *t, zb_transfer
   if (g.members.count > 1) (void)ZB_PUSH(arena, &out->gathers, g);
 }
 
-/* ---- Buffers, of which all replicas have those of the first one when a step ends ---- */
+/* ---- Buffers, of which all replicas have those of the first one when a step ends, and parameters of which each has
+ * updated a part ---- */
 
-static void find_buffer_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
-  const bool steps = !zb_has_attribute(t->p.top, ZB_ATTR_INFERENCE);
-  for (int rank = 0; rank < t->p.problem.ranks && t->replicas > 1 && steps; ++rank) {
-    const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_BUFFERS]);
-    zb_gather g = {.kind = ZB_GATHER_BUFFERS};
-    zb_gather_member m = {.rank = rank};
-    for (int i = 0; i < entries.count; ++i) {
-      const zb_entry entry = zb_entries_at(entries, i);
-      const zb_plan_range part = {(uint64_t)entry.offset, zb_type_bytes(entry.type)};
-      if (part.bytes > 0) (void)ZB_PUSH(arena, &m.parts, part);
-    }
-    if (m.parts.count && ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
-  }
+/* What a member gives of an entry of the pool. */
+static uint64_t given_bytes(const zb_timetable *t, int pool, const zb_entry *entry) {
+  zb_shape shape;
+  if (pool == POOL_BUFFERS) return zb_type_bytes(entry->type);
+  return entry->port.param && zb_type_shape(entry->type, &shape) ? zb_plan_part_bytes(&shape, t->replicas) : 0;
 }
 
-/* ---- Parameters of which each replica has updated a part ---- */
-
-static void find_parameter_gathers(zb_arena *arena, const zb_timetable *t, zb_transfers *out) {
-  if (zb_has_attribute(t->p.top, ZB_ATTR_GATHER)) return; /* they stay parts */
-  for (int rank = 0; rank < t->p.problem.ranks && zb_replicas_parts(t->p.top) > 1; ++rank) {
-    const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[POOL_PARAMETERS]);
-    zb_gather g = {.kind = ZB_GATHER_PARAMETERS};
+static void find_pool_gathers(zb_arena *arena, const zb_timetable *t, int pool, zb_gather_kind kind,
+                              zb_transfers *out) {
+  for (int rank = 0; rank < t->p.problem.ranks; ++rank) {
+    const zb_entries entries = zb_entries_get(t->p.ranks[rank], pool_tables[pool]);
+    zb_gather g = {.kind = kind};
     zb_gather_member m = {.rank = rank};
     for (int i = 0; i < entries.count; ++i) {
       const zb_entry entry = zb_entries_at(entries, i);
-      zb_shape shape;
-      if (!entry.port.param || !zb_type_shape(entry.type, &shape)) continue;
-      const zb_plan_range part = {(uint64_t)entry.offset, zb_plan_part_bytes(&shape, t->replicas)};
+      const zb_plan_range part = {(uint64_t)entry.offset, given_bytes(t, pool, &entry)};
       if (part.bytes > 0) (void)ZB_PUSH(arena, &m.parts, part);
     }
     if (m.parts.count && ZB_PUSH(arena, &g.members, m)) (void)ZB_PUSH(arena, &out->gathers, g);
@@ -398,11 +387,13 @@ zb_status zb_transfers_find(zb_arena *arena, const zb_timetable *t, zb_transfers
   if (!t->evaluates)
     ZB_TRY(find_reductions(arena, t, out)); /* what holders of tied parameters gather are sums of all */
   if (!t->evaluates) ZB_TRY(find_gathers(arena, t, out));
-  if (!t->evaluates) find_buffer_gathers(arena, t, out);
+  if (!t->evaluates && t->replicas > 1 && !zb_has_attribute(t->p.top, ZB_ATTR_INFERENCE))
+    find_pool_gathers(arena, t, POOL_BUFFERS, ZB_GATHER_BUFFERS, out);
   if (!t->evaluates) find_norm_sums(arena, t, out);
   ZB_TRY(find_job_gathers(arena, t, out));
   if (!t->evaluates) find_norm_gather(arena, t, out);
-  if (!t->evaluates) find_parameter_gathers(arena, t, out); /* the last */
+  if (!t->evaluates && zb_replicas_parts(t->p.top) > 1 && !zb_has_attribute(t->p.top, ZB_ATTR_GATHER))
+    find_pool_gathers(arena, t, POOL_PARAMETERS, ZB_GATHER_PARAMETERS, out); /* the last; else they stay parts */
   for (size_t g = 0; g < out->gathers.count; ++g)
     add_gather_transfer(arena, t, &out->gathers.items[g], out);
   ZB_TRY(zb_arena_status(arena));

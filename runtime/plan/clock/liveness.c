@@ -8,6 +8,7 @@
 #include "runtime/base/assert.h"
 
 #include "runtime/base/memory.h"
+#include "runtime/base/sorted.h"
 #include "runtime/plan/mesh/mesh.h"
 
 #include <string.h>
@@ -50,15 +51,7 @@ static void splice(interval_set *set, size_t first, size_t last, const interval 
 
 /* First item that ends at or after `at`. */
 static size_t lower(const interval_set *set, uint64_t at) {
-  size_t low = 0, high = set->count;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (set->items[middle].end < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return zb_count_below(set->items, sizeof *set->items, offsetof(interval, end), set->count, at);
 }
 
 static void add(interval_set *set, interval add_this) {

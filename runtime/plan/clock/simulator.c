@@ -25,6 +25,8 @@
 
 #include "runtime/plan/file/access.h"
 #include "runtime/base/assert.h"
+#include "runtime/base/heap.h"
+#include "runtime/base/sorted.h"
 #include "runtime/plan/file/check.h"
 #include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/ranks.h"
@@ -45,14 +47,12 @@ typedef struct simulator {
   message_state *messages;
   int64_t *channel_free_ps;
   int channel_count;
-  int *beside;       /* [rank] its first job on the second clock; job_count: there is none */
-  int *next;         /* [clock] next job; the clocks of all ranks, then their second clocks */
-  int64_t *now_ps;   /* [clock] */
-  int *blocked_on;   /* [clock] message, -1 */
-  bool **ran;        /* [rank][subprogram] in this step */
-  int64_t *start_ps; /* [clock] of its next job, while it can go on */
-  int *ready;        /* heap of the clocks that can, by (start_ps, clock) */
-  int ready_count;
+  int *beside;     /* [rank] its first job on the second clock; job_count: there is none */
+  int *next;       /* [clock] next job; the clocks of all ranks, then their second clocks */
+  int64_t *now_ps; /* [clock] */
+  int *blocked_on; /* [clock] message, -1 */
+  bool **ran;      /* [rank][subprogram] in this step */
+  zb_heap ready;   /* clocks that can go on, by the start of their next job */
   bool overflow;
   /* Steps that follow each other, of a plan with post-validation; else verdict_ps is NULL: */
   int *clip;           /* [rank] job */
@@ -155,8 +155,7 @@ static void simulator_deinit(simulator *it) {
   zb_free(it->next);
   zb_free(it->now_ps);
   zb_free(it->blocked_on);
-  zb_free(it->start_ps);
-  zb_free(it->ready);
+  zb_free(it->ready.items);
   zb_free(it->clip);
   zb_free(it->verdict_ps);
   zb_free(it->norm_ps);
@@ -172,13 +171,12 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
   it->now_ps = zb_alloc(2 * ranks * sizeof *it->now_ps);
   it->blocked_on = zb_alloc(2 * ranks * sizeof *it->blocked_on);
   it->ran = zb_alloc(ranks * sizeof *it->ran);
-  it->start_ps = zb_alloc(2 * ranks * sizeof *it->start_ps);
-  it->ready = zb_alloc(2 * ranks * sizeof *it->ready);
+  it->ready.items = zb_alloc(2 * ranks * sizeof *it->ready.items);
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  if (!it->messages || !it->beside || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->start_ps ||
-      !it->ready || !out->ranks || !out->jobs)
+  if (!it->messages || !it->beside || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->ready.items ||
+      !out->ranks || !out->jobs)
     return ZB_OUT_OF_MEMORY();
   for (size_t r = 0; r < ranks; ++r) {
     out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);
@@ -190,30 +188,6 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
 }
 
 /* ---- Clocks that can go on ---- */
-
-static bool earlier(const simulator *it, int a, int b) {
-  if (it->start_ps[a] != it->start_ps[b]) return it->start_ps[a] < it->start_ps[b];
-  return a < b;
-}
-
-static void push_ready(simulator *it, int clock) {
-  int at = it->ready_count++;
-  for (int up = (at - 1) / 2; at > 0 && earlier(it, clock, it->ready[up]); at = up, up = (at - 1) / 2)
-    it->ready[at] = it->ready[up];
-  it->ready[at] = clock;
-}
-
-static int pop_ready(simulator *it) {
-  int first = it->ready[0], moved = it->ready[--it->ready_count], at = 0;
-  for (int down = 1; down < it->ready_count; down = 2 * at + 1) {
-    if (down + 1 < it->ready_count && earlier(it, it->ready[down + 1], it->ready[down])) ++down;
-    if (!earlier(it, it->ready[down], moved)) break;
-    it->ready[at] = it->ready[down];
-    at = down;
-  }
-  it->ready[at] = moved;
-  return first;
-}
 
 /* A VERDICT waits for the numbers of the norm of the step before. */
 static int64_t verdict_start(simulator *it, int r, int64_t start) {
@@ -242,8 +216,7 @@ static void schedule_job(simulator *it, int clock, int64_t start) {
     }
     if (message->complete_ps > start) start = add_time(it, message->complete_ps, wake_time(it, r, it->next[clock]));
   }
-  it->start_ps[clock] = start;
-  push_ready(it, clock);
+  zb_heap_push(&it->ready, start, clock);
 }
 
 /* Its next job, unless the rank has not come to it: until the job runs, its times say when the rank did. */
@@ -343,11 +316,11 @@ static int64_t run_clip(simulator *it, int r, int64_t start) {
   return it->verdict_ps[r] = add_time(it, add_time(it, start, time), it->plan->job_ps);
 }
 
-/* Runs the next job of the second clock of a rank, at its start_ps. */
-static zb_status run_second(simulator *it, int r) {
+/* Runs the next job of the second clock of a rank. */
+static zb_status run_second(simulator *it, int r, int64_t start) {
   const int clock = second_of(it, r), index = it->next[clock];
   const zb_plan_job *job = &it->plan->ranks[r].jobs[index];
-  const int64_t start = it->start_ps[clock], time = job_time(it, r, index), end = add_time(it, start, time);
+  const int64_t time = job_time(it, r, index), end = add_time(it, start, time);
   it->next[clock] = next_beside(it, r, index + 1);
   it->now_ps[clock] = end;
   it->out->jobs[r][index] = (zb_plan_times){start, end};
@@ -357,14 +330,13 @@ static zb_status run_second(simulator *it, int r) {
   return NULL;
 }
 
-/* Runs the next job of a clock, at its start_ps. */
-static zb_status run_job(simulator *it, int r) {
-  if (r >= it->plan->rank_count) return run_second(it, rank_of(it, r));
+/* Runs the next job of a clock. */
+static zb_status run_job(simulator *it, int r, int64_t start) {
+  if (r >= it->plan->rank_count) return run_second(it, rank_of(it, r), start);
   const zb_plan_rank *rank = &it->plan->ranks[r];
   zb_plan_rank_result *result = &it->out->ranks[r];
   int index = it->next[r]++;
   const zb_plan_job *job = &rank->jobs[index];
-  int64_t start = it->start_ps[r];
   result->waiting_ps += start - it->now_ps[r];
   if (validates(it) && it->follows && job->kind == ZB_JOB_VERDICT) start = run_clip(it, r, start);
   const int64_t time = job_time(it, r, index), end = add_time(it, start, time);
@@ -406,8 +378,10 @@ static zb_status run_all(simulator *it) {
     it->out->ranks[r].start_ps = -1; /* until its first compute job */
     schedule(it, r);
   }
-  while (it->ready_count > 0 && !it->overflow)
-    ZB_TRY(run_job(it, pop_ready(it)));
+  while (it->ready.count > 0 && !it->overflow) {
+    const zb_heap_item next = zb_heap_pop(&it->ready);
+    ZB_TRY(run_job(it, (int)next.number, next.key));
+  }
   for (int r = 0; r < plan->rank_count; ++r)
     add_time(it, it->now_ps[r], it->pace ? it->pace->step_ps : plan->step_ps);
   if (it->overflow) return ZB_ERROR(INVALID, "the plan's times add up to more than 2^63 ps");
@@ -568,15 +542,8 @@ static zb_status make_pieces(memory *it) {
 }
 
 static piece *piece_at(const memory *it, uint64_t address) {
-  size_t low = 0, high = it->piece_count;
-  while (low + 1 < high) {
-    size_t middle = low + (high - low) / 2;
-    if (it->pieces[middle].begin <= address)
-      low = middle;
-    else
-      high = middle;
-  }
-  return &it->pieces[low];
+  return &it->pieces[zb_count_up_to(it->pieces, sizeof *it->pieces, offsetof(piece, begin), it->piece_count, address) -
+                     1];
 }
 
 /* Counts what was in the piece, from its first to its last use. */

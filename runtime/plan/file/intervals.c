@@ -5,6 +5,7 @@
 #include "runtime/plan/file/intervals.h"
 
 #include "runtime/base/memory.h"
+#include "runtime/base/sorted.h"
 
 #include <string.h>
 
@@ -14,15 +15,8 @@ void zb_intervals_deinit(zb_intervals *intervals) {
 }
 
 size_t zb_intervals_find(const zb_intervals *intervals, uint64_t position) {
-  size_t low = 0, high = intervals->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (intervals->items[middle].end > position)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return zb_count_up_to(intervals->items, sizeof *intervals->items, offsetof(zb_interval, end), intervals->count,
+                        position);
 }
 
 /* Replaces intervals [first, last) by `count` others. */

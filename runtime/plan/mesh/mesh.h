@@ -26,16 +26,14 @@ zb_status zb_plan_expand_own(zb_plan **plan) ZB_MUST_USE;
  * are no replicas *out is NULL. `replicas`: so many of them, 2 or more, whose sums take as long as those of all; 0:
  * those of the plan. What ranks do is a function of the plan and their replica alone. MEMORY. */
 zb_status zb_plan_replicate(const zb_plan *plan, int replicas, zb_plan **out) ZB_MUST_USE;
-/* The same for an owner: *plan is replaced by the plan of all replicas, which takes its memory. */
-zb_status zb_plan_replicate_own(zb_plan **plan) ZB_MUST_USE;
 /* The plan of all shards together, as an ordinary plan: shard c of rank r is rank r * shards + c. Each runs the jobs of
  * its rank on its parts; a job whose subprogram has collectives of shards (all_reduce) becomes several, up to each and
  * behind it, with a collective between them. Shard 0 reports what is of a micro-batch. Replicas come before. It borrows
  * what did not change, so `plan` must outlive it. Where there are no shards *out is NULL. `shards`: as `replicas`
  * above. What ranks do is a function of the plan and their shard alone. MEMORY. */
 zb_status zb_plan_shard(const zb_plan *plan, int shards, zb_plan **out) ZB_MUST_USE;
-/* The same for an owner: *plan is replaced by the plan of all shards, which takes its memory. */
-zb_status zb_plan_shard_own(zb_plan **plan) ZB_MUST_USE;
+/* Both for an owner: *plan is replaced by the plan of all replicas and shards, which takes its memory. */
+zb_status zb_plan_unfold_own(zb_plan **plan) ZB_MUST_USE;
 /* Sets shard_sums of a plan that has all its ranks. MEMORY. */
 zb_status zb_plan_count_shard_sums(zb_plan *plan) ZB_MUST_USE;
 

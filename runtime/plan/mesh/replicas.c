@@ -335,10 +335,3 @@ cleanup:
   zb_plan_destroy(it.to);
   return status;
 }
-
-zb_status zb_plan_replicate_own(zb_plan **plan) {
-  zb_plan *all;
-  ZB_TRY(zb_plan_replicate(*plan, 0, &all));
-  zb_plan_replace(plan, all);
-  return NULL;
-}

@@ -527,8 +527,10 @@ cleanup:
   return status;
 }
 
-zb_status zb_plan_shard_own(zb_plan **plan) {
+zb_status zb_plan_unfold_own(zb_plan **plan) {
   zb_plan *all;
+  ZB_TRY(zb_plan_replicate(*plan, 0, &all));
+  zb_plan_replace(plan, all);
   ZB_TRY(zb_plan_shard(*plan, 0, &all));
   zb_plan_replace(plan, all);
   return NULL;

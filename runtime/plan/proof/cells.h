@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/base/memory.h"
+#include "runtime/base/sorted.h"
 #include "runtime/plan/proof/rules.h"
 
 /* Of a piece of the slots, in the row of its first cell: what was written there last. Where cells begin and what is in
@@ -106,28 +107,13 @@ static inline bool in_slots(const dataflow *it, uint64_t offset, uint64_t bytes)
 
 /* Index of the cell that begins at `at`, which is a boundary. */
 static inline size_t cell_at(const dataflow *it, uint64_t at) {
-  size_t low = 0, high = it->cell_count;
-  while (low + 1 < high) {
-    size_t middle = low + (high - low) / 2;
-    if (it->begins[middle] <= at)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return zb_count_up_to(it->begins, sizeof *it->begins, 0, it->cell_count, at) - 1;
 }
 
 /* The first cell that ends behind `at`. */
 static inline size_t fixed_at(const dataflow *it, uint64_t at) {
-  size_t low = 0, high = it->fixed_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (it->fixed[middle + 1].begin <= at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return zb_count_up_to(it->fixed, sizeof *it->fixed, sizeof *it->fixed + offsetof(fixed_cell, begin), it->fixed_count,
+                        at);
 }
 
 /* What a READ fills of its part: the input, not what the part is rounded up to. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/sorted.h"
 #include "runtime/plan/file/collective.h"
 #include "runtime/plan/file/ranks.h"
 #include "runtime/plan/proof/rules.h"
@@ -150,15 +151,9 @@ uint64_t zb_sums_address(const zb_plan *plan, const zb_plan_rank *rank, int job,
 
 /* What came last to that address; NULL: nothing did. */
 static const arrival *last_arrival(const zb_sums_of_rank *at, uint64_t address) {
-  size_t low = 0, high = at->arrival_count;
-  while (low < high) { /* the first behind it */
-    const size_t middle = low + (high - low) / 2;
-    if (at->arrivals[middle].offset <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low > 0 && at->arrivals[low - 1].offset == address ? &at->arrivals[low - 1] : NULL;
+  const size_t count =
+      zb_count_up_to(at->arrivals, sizeof *at->arrivals, offsetof(arrival, offset), at->arrival_count, address);
+  return count > 0 && at->arrivals[count - 1].offset == address ? &at->arrivals[count - 1] : NULL;
 }
 
 /* What the optimizer finds at an address: a sum that came, or one of the rank itself. Other values (a step number, a

@@ -82,8 +82,7 @@ static zb_status train_over_nccl(const char *folder, const char *source, long st
   char *save = NULL;
   const int processes = (int)strtol(how, &save, 10);
   zb_status status = open_files(folder, &files);
-  if (!status) status = zb_plan_replicate_own(&files.plan);
-  if (!status) status = zb_plan_shard_own(&files.plan);
+  if (!status) status = zb_plan_unfold_own(&files.plan);
   if (!status) status = zb_plan_expand_own(&files.plan);
   const zb_data_params params = {.plan = files.plan, .source = source};
   if (!status) status = zb_data_create(&params, &data);

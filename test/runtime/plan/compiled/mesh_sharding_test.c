@@ -179,7 +179,7 @@ static void check_right(void) {
   zb_plan_simulation simulation;
   CU_ASSERT(succeeds(zb_plan_verify(plan)));
   CU_ASSERT_FATAL(succeeds(zb_plan_replicate(plan, 0, &all)));
-  CU_ASSERT_FATAL(succeeds(zb_plan_shard_own(&all)));
+  CU_ASSERT_FATAL(succeeds(zb_plan_unfold_own(&all)));
   CU_ASSERT_EQUAL_FATAL(all->rank_count, RANKS * REPLICAS * SHARDS);
   check_mesh(plan, all);
   CU_ASSERT_FATAL(succeeds(zb_plan_expand(all, &expanded)));

@@ -130,12 +130,12 @@ static void test_times(void) {
 /* Messages have the numbers of the whole plan for who reads one rank. */
 static void test_parts_of_plan(void) {
   zb_plan *whole = read_plan();
-  CU_ASSERT(succeeds(zb_plan_shard_own(&whole)));
+  CU_ASSERT(succeeds(zb_plan_unfold_own(&whole)));
   CU_ASSERT(succeeds(zb_plan_expand_own(&whole)));
   for (int r = 0; r < RANKS; ++r) {
     zb_plan *part = NULL;
     CU_ASSERT_FATAL(succeeds(zb_plan_read_some(compiled_plan_path, r, 1, &part)));
-    CU_ASSERT(succeeds(zb_plan_shard_own(&part)));
+    CU_ASSERT(succeeds(zb_plan_unfold_own(&part)));
     CU_ASSERT(succeeds(zb_plan_expand_own(&part)));
     CU_ASSERT_EQUAL(part->message_count, whole->message_count);
     for (int c = r * SHARDS; c < (r + 1) * SHARDS; ++c) {
