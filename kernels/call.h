@@ -81,8 +81,6 @@ static inline int64_t zb_least_index(const zb_kernel_call *call, int64_t size) {
   return zb_attr_bool(&call->attrs, "from_end", true) ? -size : 0;
 }
 
-static inline bool zb_dtype_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
-
 /* A BOOL, INT or FLOAT attribute as a number. */
 static inline double zb_attr_number(const zb_kernel_call *call, const char *name, double fallback) {
   const zb_attr *attr = zb_attr_find(&call->attrs, name);

@@ -36,13 +36,7 @@ const zb_compile_option *zb_option_find(const char *name) {
 }
 
 bool zb_option_is_of(const zb_compile_option *it, const char *pass) {
-  const size_t length = strlen(pass);
-  for (const char *name = it->passes; name && *name; name += strspn(name, " ")) {
-    const size_t here = strcspn(name, " ");
-    if (here == length && strncmp(name, pass, length) == 0) return true;
-    name += here;
-  }
-  return false;
+  return it->passes && zb_word_index(it->passes, pass) >= 0;
 }
 
 static void *at(const zb_compile_params *p, size_t offset) { return (char *)p + offset; }

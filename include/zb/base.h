@@ -41,6 +41,13 @@ typedef enum zb_dtype {
   ZB_DTYPE_COUNT
 } zb_dtype;
 
+/* f32, f64, bf16 and f16; of these the ones of 16 bits; i64 and i32. */
+static inline bool zb_dtype_is_narrow(zb_dtype dtype) { return dtype == ZB_BF16 || dtype == ZB_F16; }
+static inline bool zb_dtype_is_float(zb_dtype dtype) {
+  return dtype == ZB_F32 || dtype == ZB_F64 || zb_dtype_is_narrow(dtype);
+}
+static inline bool zb_dtype_is_index(zb_dtype dtype) { return dtype == ZB_I64 || dtype == ZB_I32; }
+
 /* "f32"; never NULL for a valid dtype. */
 ZB_API const char *zb_dtype_name(zb_dtype dtype);
 /* Bytes of one element (i1 is stored as one byte, 0 or 1). */

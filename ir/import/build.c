@@ -46,10 +46,3 @@ MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape) 
   own.dtype = shape->dtype;
   return zb_shape_equal(&own, shape) ? x : zb_build_expand(b, x, shape);
 }
-
-MlirValue zb_import_number(zb_builder *b, MlirValue x, double number) {
-  zb_shape shape;
-  if (b->failed || !x.ptr || !zb_type_shape(mlirValueGetType(x), &shape)) return b->failed = true, (MlirValue){NULL};
-  if (!zb_dtype_is_narrow(shape.dtype)) return zb_build_scalar(b, shape.dtype, number);
-  return zb_build_cast(b, zb_build_scalar(b, ZB_F32, number), shape.dtype);
-}

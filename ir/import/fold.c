@@ -135,17 +135,6 @@ zb_known *zb_import_fold_reduce(zb_import_node *n, const char *op, const zb_know
   return divisor ? zb_import_fold_binary(n, "div", out, divisor, NULL, 0) : NULL;
 }
 
-zb_known *zb_import_fold_triangle(zb_import_node *n, const zb_known *in, bool upper, int64_t k) {
-  zb_known *out = zb_known_copy(n->im, &in->shape, in->data);
-  int64_t columns = in->shape.dims[in->shape.rank - 1], rows = in->shape.dims[in->shape.rank - 2];
-  for (int64_t i = 0; out && i < out->elements; ++i) {
-    int64_t column = i % columns, row = i / columns % rows;
-    bool keep = upper ? column - row >= k : column - row <= k;
-    if (!keep) zb_known_set_integer(out, i, 0);
-  }
-  return out;
-}
-
 zb_known *zb_import_fold_matmul(zb_import_node *n, const zb_known *a, const zb_known *b) {
   int ra = a->shape.rank, rb = b->shape.rank;
   zb_shape outer, lead[2] = {a->shape, b->shape};

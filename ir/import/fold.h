@@ -17,8 +17,6 @@ zb_known *zb_import_fold_range(zb_import_node *n, const zb_known *start, const z
 /* The five basic reductions over these axes, none twice; of none: over all. */
 zb_known *zb_import_fold_reduce(zb_import_node *n, const char *op, const zb_known *in, const int64_t *axes, int count,
                                 bool keepdims);
-/* Zero outside of a triangle of the last two dimensions; rank 2 or more. */
-zb_known *zb_import_fold_triangle(zb_import_node *n, const zb_known *in, bool upper, int64_t k);
 /* The product of two small constants (rotary frequencies times positions). NULL: an error if n->im->failed is set; else
  * it is not folded (too large, or an operand has rank below 2), and the caller builds the op. */
 zb_known *zb_import_fold_matmul(zb_import_node *n, const zb_known *a, const zb_known *b);
@@ -31,9 +29,5 @@ zb_known *zb_import_fold_slice(zb_import_node *n, const zb_known *in, const int6
 zb_known *zb_import_fold_concat(zb_import_node *n, const zb_known *const *parts, int count, int axis);
 zb_known *zb_import_fold_gather(zb_import_node *n, const zb_known *in, const zb_known *indices, int axis);
 zb_known *zb_import_fold_gather_elements(zb_import_node *n, const zb_known *in, const zb_known *indices, int axis);
-zb_known *zb_import_fold_tile(zb_import_node *n, const zb_known *in, const int64_t *repeats);
-/* fill: of one element; NULL: zero. */
-zb_known *zb_import_fold_pad(zb_import_node *n, const zb_known *in, const zb_known *fill, const int64_t *before,
-                             const int64_t *after);
 /* An index that may count from the end; -1 after reporting. */
 int64_t zb_import_index_at(zb_import_node *n, const zb_known *indices, int64_t i, int64_t dim);

@@ -116,38 +116,3 @@ zb_known *zb_import_fold_gather_elements(zb_import_node *n, const zb_known *in, 
   }
   return out;
 }
-
-zb_known *zb_import_fold_tile(zb_import_node *n, const zb_known *in, const int64_t *repeats) {
-  for (int axis = 0; axis < in->shape.rank; ++axis) {
-    zb_shape shape = in->shape;
-    if (__builtin_mul_overflow(shape.dims[axis], repeats[axis], &shape.dims[axis]))
-      return zb_import_refuse(n, NULL, "the result is too large"), NULL;
-    zb_known *out = zb_known_new(n->im, &shape);
-    if (!out) return NULL;
-    for (int64_t r = 0; r < repeats[axis] && out->elements; ++r)
-      paste(out, in, axis, r * in->shape.dims[axis]);
-    in = out;
-  }
-  return zb_known_alias(n->im, in, &in->shape);
-}
-
-zb_known *zb_import_fold_pad(zb_import_node *n, const zb_known *in, const zb_known *fill, const int64_t *before,
-                             const int64_t *after) {
-  zb_shape shape = in->shape;
-  static const int64_t zero = 0;
-  if (fill && (fill->elements != 1 || fill->shape.dtype != shape.dtype))
-    return zb_import_refuse(n, NULL, "the fill is no scalar of the type"), NULL;
-  for (int i = 0; i < shape.rank; ++i) {
-    if (__builtin_add_overflow(shape.dims[i], before[i], &shape.dims[i]) ||
-        __builtin_add_overflow(shape.dims[i], after[i], &shape.dims[i]))
-      return zb_import_refuse(n, NULL, "the result is too large"), NULL;
-  }
-  zb_known *out = zb_known_filled(n->im, &shape, fill ? fill->data : &zero);
-  zb_walk w = {.shape = &in->shape, .count = 1};
-  zb_strides(&shape, w.strides[0]);
-  for (int i = 0; i < shape.rank; ++i)
-    w.at[0] += before[i] * w.strides[0][i];
-  for (int64_t i = 0; out && i < in->elements; ++i, zb_walk_next(&w))
-    zb_known_put(out, w.at[0], in, i, 1);
-  return out;
-}

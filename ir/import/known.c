@@ -96,8 +96,6 @@ zb_known *zb_known_ints(zb_import *im, const int64_t *values, int64_t count) {
   return c;
 }
 
-bool zb_dtype_is_narrow(zb_dtype dtype) { return dtype == ZB_F16 || dtype == ZB_BF16; }
-
 void zb_known_convert(zb_dtype from, const void *in, zb_dtype to, void *out, int64_t count) {
   const zb_tensor source = {.data = (void *)(uintptr_t)in, .dtype = from, .rank = 1, .shape = {count}, .strides = {1}};
   zb_tensor result = {.data = out, .dtype = to, .rank = 1, .shape = {count}, .strides = {1}};
@@ -108,9 +106,7 @@ void zb_known_convert(zb_dtype from, const void *in, zb_dtype to, void *out, int
   ZB_ASSERT(!wrong);
 }
 
-bool zb_known_is_float(const zb_known *c) {
-  return c->shape.dtype == ZB_F32 || c->shape.dtype == ZB_F64 || zb_dtype_is_narrow(c->shape.dtype);
-}
+bool zb_known_is_float(const zb_known *c) { return zb_dtype_is_float(c->shape.dtype); }
 
 double zb_known_real(const zb_known *c, int64_t index) {
   if (c->shape.dtype == ZB_F32) return (double)((const float *)c->data)[index];

@@ -150,7 +150,7 @@ zb_operand zb_operand_cast(zb_import_node *n, zb_operand x, zb_dtype dtype) {
   zb_shape shape;
   if (!zb_operand_shape(n, x, &shape)) return failed(n);
   if (shape.dtype == dtype) return x;
-  const bool is_narrow = dtype == ZB_BF16 || dtype == ZB_F16;
+  const bool is_narrow = zb_dtype_is_narrow(dtype);
   if (!is_narrow && all_known(n, &x, 1)) return zb_operand_known(n, zb_import_fold_cast(n, known_of(n, x), dtype));
   if (dtype == ZB_F64) {
     zb_import_refuse(n, "remove .double() from the model, or make it float32 (float_power is torch.pow)",

@@ -134,7 +134,9 @@ static zb_result choose_one(zb_import *im, zb_import_value *value, zb_import_rol
   else
     value->role = proposed == ZB_ROLE_TRAINED && !value->reached ? ZB_ROLE_FROZEN : proposed;
   bool left = value->role == ZB_ROLE_CONSTANT && value->reached && !im->is_listed;
-  if (left && value->is_suspect) return im->format->left(im, value);
+  if (left && value->is_suspect)
+    return im->format->left ? im->format->left(im, value)
+                            : zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
   value->untrained = left && value->type.rank > 0;
   return ZB_OK;
 }
@@ -163,7 +165,7 @@ static const zb_import_value *other_float(const zb_import *im) {
     const zb_import_value *value = im->values[i];
     if (value->kind != ZB_VALUE_INITIAL || !value->reached || !value->is_typed || value->type.rank == 0) continue;
     zb_dtype dtype = value->type.dtype;
-    if (dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16) return value;
+    if (dtype == ZB_F64 || zb_dtype_is_narrow(dtype)) return value;
   }
   return NULL;
 }

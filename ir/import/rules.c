@@ -173,7 +173,7 @@ zb_result zb_import_apply_rule(zb_import_node *n, bool everywhere) {
   const zb_import_rule *r = out && out->value.ptr ? find(n, &m) : NULL;
   if (!r) return ZB_OK;
   if (!zb_import_ir_shape(n, out->value, &shape)) return ZB_FAIL;
-  if (shape.dtype != ZB_F32 && shape.dtype != ZB_F64 && shape.dtype != ZB_BF16 && shape.dtype != ZB_F16) return ZB_OK;
+  if (!zb_dtype_is_float(shape.dtype)) return ZB_OK;
   terms s = {.n = n, .m = &m, .out = out->value, .dtype = shape.dtype};
   const char *value = r->value;
   if (*value == '!' && (n->im->params->inference || !(out->reached || everywhere))) return ZB_OK;

@@ -7,11 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool zb_dtype_is_float(zb_dtype dtype) {
-  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
-}
-
-zb_dtype zb_dtype_wide(zb_dtype dtype) { return dtype == ZB_BF16 || dtype == ZB_F16 ? ZB_F32 : dtype; }
+zb_dtype zb_dtype_wide(zb_dtype dtype) { return zb_dtype_is_narrow(dtype) ? ZB_F32 : dtype; }
 
 /* Name of an operand for messages; operands past a variadic entry share its name. */
 static const char *operand_name(const zb_op_view *op, int operand, char text[40]) {
@@ -29,7 +25,7 @@ zb_result zb_check_dtype(const zb_op_view *op, int operand, int kinds, const cha
   static const char *const kind_texts[] = {"any", "a float type",       "i64 or i32",      "a float type, i64 or i32",
                                            "i1",  "a float type or i1", "an integer type", "any type"};
   zb_dtype dtype = op->operands[operand].dtype;
-  int kind = zb_dtype_is_float(dtype) ? ZB_REALS : dtype == ZB_I64 || dtype == ZB_I32 ? ZB_INTEGERS : ZB_LOGIC;
+  int kind = zb_dtype_is_float(dtype) ? ZB_REALS : zb_dtype_is_index(dtype) ? ZB_INTEGERS : ZB_LOGIC;
   char name[40];
   if (kind & kinds) return ZB_OK;
   return zb_op_fail(error, "convert it with zb.cast", "wrong element type of %s: expected %s, got %s (%s)",

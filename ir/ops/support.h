@@ -10,7 +10,6 @@
 #include "ir/op.h"
 
 /* ---- Classes of element types ---- */
-bool zb_dtype_is_float(zb_dtype dtype);
 /* The type in which kernels keep sums and statistics of this one: f32 for bf16 and f16, else the type itself. */
 zb_dtype zb_dtype_wide(zb_dtype dtype);
 

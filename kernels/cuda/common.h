@@ -22,7 +22,7 @@ bool zb_cuda_complete(const zb_kernel_call *call, int inputs, int outputs, bool 
 bool zb_cuda_complete_up_to(const zb_kernel_call *call, int inputs, int most, int outputs, bool accumulates);
 
 /* f32, bf16, f16: the types that kernels are made for. */
-static inline bool zb_cuda_is_float(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_BF16 || dtype == ZB_F16; }
+static inline bool zb_cuda_is_float(zb_dtype dtype) { return dtype == ZB_F32 || zb_dtype_is_narrow(dtype); }
 /* The kernel for a float type, or an integer type, given that for f32, or i64. */
 zb_cuda_function zb_cuda_for_float(zb_cuda_function f32, zb_dtype dtype);
 zb_cuda_function zb_cuda_for_integer(zb_cuda_function i64, zb_dtype dtype);

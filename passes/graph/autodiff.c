@@ -43,8 +43,7 @@ typedef struct sweep {
 
 static bool is_float(MlirType type) {
   zb_shape shape;
-  return zb_type_shape(type, &shape) &&
-         (shape.dtype == ZB_F32 || shape.dtype == ZB_F64 || shape.dtype == ZB_BF16 || shape.dtype == ZB_F16);
+  return zb_type_shape(type, &shape) && zb_dtype_is_float(shape.dtype);
 }
 
 /* ---- Checks ---- */

@@ -69,8 +69,7 @@ static MlirValue sum_of_parts(rewriting *it, zb_builder *b, MlirValue x, const z
 static MlirValue put_together(rewriting *it, zb_builder *b, MlirValue x, const zb_place *from, const zb_shape *whole) {
   const int64_t shards = it->s->shards;
   const int runs = from->segment_count ? from->segment_count : 1, dim = from->dim;
-  const bool is_float =
-      whole->dtype == ZB_F32 || whole->dtype == ZB_F64 || whole->dtype == ZB_BF16 || whole->dtype == ZB_F16;
+  const bool is_float = zb_dtype_is_float(whole->dtype);
   zb_shape part = zb_part_shape(whole, from, shards);
   MlirValue parts[ZB_SEGMENTS_MAX];
   if (!is_float) x = zb_build_cast(b, x, part.dtype = ZB_F64); /* exact for what indices are */
@@ -104,10 +103,7 @@ static MlirValue put_together(rewriting *it, zb_builder *b, MlirValue x, const z
   return zb_build_cast(b, out, whole->dtype);
 }
 
-static bool is_float(const rewriting *it, int value) {
-  const zb_dtype dtype = it->s->shapes[value].dtype;
-  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
-}
+static bool is_float(const rewriting *it, int value) { return zb_dtype_is_float(it->s->shapes[value].dtype); }
 
 /* Whether parts of tokens go to and fro by collectives of their own. */
 static bool is_by_tokens(const rewriting *it, int value, const zb_place *place) {

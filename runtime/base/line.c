@@ -42,22 +42,13 @@ static zb_status unknown_key(const char *what, const zb_line_row *row, const cha
   return unknown(ZB_ERROR(USAGE, "unknown key '%s' of %s '%s'", name, what, row->name), kind, name, names, count);
 }
 
-/* The number of a word in a list with blanks between; -1: it is not there. */
-static int find_word(const char *words, const char *word) {
-  const size_t length = strlen(word);
-  int index = 0;
-  for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "), ++index)
-    if (strcspn(at, " ") == length && strncmp(at, word, length) == 0) return index;
-  return -1;
-}
-
 static zb_status parse_value(const char *what, const zb_line_row *row, const zb_key *key, const char *text,
                              double *out) {
   static const char booleans[] = "false true";
   char *end = NULL;
   if (key->kind == ZB_KEY_BOOL || key->kind == ZB_KEY_WORD) {
     const char *words = key->kind == ZB_KEY_BOOL ? booleans : key->words;
-    *out = find_word(words, text);
+    *out = zb_word_index(words, text);
     if (*out >= 0) return NULL;
     if (key->kind == ZB_KEY_BOOL)
       return ZB_ERROR(USAGE, "%s '%s': %s must be true or false, got '%s'", what, row->name, key->name, text);

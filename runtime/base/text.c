@@ -96,6 +96,14 @@ bool zb_ends_with(const char *text, const char *ending) {
   return length >= wanted && strcmp(text + length - wanted, ending) == 0;
 }
 
+int zb_word_index(const char *words, const char *word) {
+  const size_t length = strlen(word);
+  int index = 0;
+  for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " "), ++index)
+    if (strcspn(at, " ") == length && strncmp(at, word, length) == 0) return index;
+  return -1;
+}
+
 bool zb_glob(const char *pattern, const char *text) {
   const char *star = NULL, *star_text = NULL;
   while (*text) {

@@ -28,5 +28,7 @@ char *zb_text_take(zb_text *text);
 
 /* Whether a text ends so. */
 bool zb_ends_with(const char *text, const char *ending);
+/* The number of a word in a list with blanks between; -1: it is not there. */
+int zb_word_index(const char *words, const char *word);
 /* Glob match with * and ?. */
 bool zb_glob(const char *pattern, const char *text);

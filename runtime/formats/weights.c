@@ -152,7 +152,7 @@ static zb_status choose_spelling(zb_weights *w, search *it, const char *path, bo
 
 /* ---- What is found so ---- */
 
-bool zb_can_widen(zb_dtype dtype) { return dtype == ZB_F32 || dtype == ZB_BF16 || dtype == ZB_F16; }
+bool zb_can_widen(zb_dtype dtype) { return dtype == ZB_F32 || zb_dtype_is_narrow(dtype); }
 
 static bool same_dims(const zb_shape *a, const zb_shape *b) {
   zb_shape other = *b;

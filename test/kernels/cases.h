@@ -378,7 +378,7 @@ static double element(const zb_tensor *tensor, int64_t i) {
 static int64_t first_difference(const zb_tensor *got, const zb_tensor *want, bounds allowed) {
   int64_t count = elements_of(want);
   size_t size = zb_dtype_bytes(want->dtype);
-  bool real = zb_ref_is_float(want->dtype),
+  bool real = zb_dtype_is_float(want->dtype),
        exact = allowed.relative <= 0 && allowed.scaled <= 0 && allowed.absolute <= 0;
   double unit = exact ? 0 : want->dtype == ZB_BF16 ? 0x1p-7 : want->dtype == ZB_F16 ? 0x1p-10 : 0, largest = 0;
   for (int64_t i = 0; real && i < count; ++i)

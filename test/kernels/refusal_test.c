@@ -54,7 +54,7 @@ static void fill(const case_file *file, const zb_tensor *x) {
     one |= strcmp(file->op, not_zero[i]) == 0;
   zb_tensor flat = *x;
   for (int64_t i = 0; i < (int64_t)(span(x) / zb_dtype_bytes(x->dtype)); ++i)
-    zb_ref_set(&flat, i, zb_ref_is_float(x->dtype) ? (one ? 1 : 0.25) + (double)(i * 37 % 64) / 64 : one);
+    zb_ref_set(&flat, i, zb_dtype_is_float(x->dtype) ? (one ? 1 : 0.25) + (double)(i * 37 % 64) / 64 : one);
 }
 
 /* Gives the tensors memory, results that of the operands that they are updated in; false if one is too large. */

@@ -115,8 +115,7 @@ static zb_result read_outputs(const zb_onnx_scope *scope, zb_import_node *n, con
 static bool casts_to_other(const zb_import_node *n) {
   const Onnx__AttributeProto *to = strcmp(n->kind, "Cast") == 0 ? zb_onnx_attribute(n, "to") : NULL;
   zb_dtype dtype;
-  return to &&
-         !(zb_onnx_dtype(to->i, &dtype) && (dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16));
+  return to && !(zb_onnx_dtype(to->i, &dtype) && zb_dtype_is_float(dtype));
 }
 
 /* The bit of Attention's mask where it comes with the file: that is no parameter. */

@@ -6,18 +6,9 @@
 
 /* ---- Attributes ---- */
 
-static bool is_word_of(const char *words, const char *name) {
-  for (const char *at = words; *at;) {
-    const size_t length = strcspn(at, " ");
-    if (strlen(name) == length && memcmp(at, name, length) == 0) return true;
-    at += length + strspn(at + length, " ");
-  }
-  return false;
-}
-
 const zb_paddle_attribute *zb_paddle_find(const zb_paddle_op *op, const char *names) {
   for (int i = 0; i < op->attribute_count; ++i)
-    if (is_word_of(names, op->attributes[i].name)) return &op->attributes[i];
+    if (zb_word_index(names, op->attributes[i].name) >= 0) return &op->attributes[i];
   return NULL;
 }
 
@@ -102,7 +93,7 @@ bool zb_paddle_check_unread(zb_import_node *n, const char *slots) {
   const zb_paddle_op *op = zb_paddle_source(n);
   for (int i = 0; i < op->output_count; ++i) {
     const zb_paddle_slot *slot = &op->outputs[i];
-    if (!slot->name || slot->count == 0 || !slot->values[0] || !is_word_of(slots, slot->name)) continue;
+    if (!slot->name || slot->count == 0 || !slot->values[0] || zb_word_index(slots, slot->name) < 0) continue;
     const zb_import_value *core = slot->values[0]->core;
     if (core && core->read)
       return zb_import_refuse(n, NULL, "its result %s is read, which is not supported", slot->name);

@@ -54,8 +54,7 @@ static void close_slice(const zb_paddle_program *p, bool *in) {
 static bool is_update(const zb_paddle_op *op) { return op->row && op->row->class == ZB_PADDLE_UPDATE; }
 
 static bool is_float(const zb_paddle_value *value) {
-  return value && (!value->is_typed || value->shape.dtype == ZB_F32 || value->shape.dtype == ZB_F64 ||
-                   value->shape.dtype == ZB_BF16 || value->shape.dtype == ZB_F16);
+  return value && (!value->is_typed || zb_dtype_is_float(value->shape.dtype));
 }
 
 /* Whether a gradient flows to operand k of a slot. */

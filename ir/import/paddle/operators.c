@@ -40,10 +40,6 @@ static void define_unread(zb_import_node *n) {
     if (n->outputs[i] && !n->outputs[i]->defined && !n->outputs[i]->read) n->outputs[i]->defined = true;
 }
 
-static bool is_float(zb_dtype dtype) {
-  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
-}
-
 /* A result that stops gradients, of operands that one would flow to, is zb.detach of it. */
 static zb_result stop_gradients(zb_import_node *n) {
   const zb_paddle_op *op = zb_paddle_source(n);
@@ -52,7 +48,7 @@ static zb_result stop_gradients(zb_import_node *n) {
       const zb_paddle_value *value = op->outputs[s].values[k];
       zb_shape shape;
       if (!value || !value->is_stopped || !value->core || !value->core->value.ptr) continue;
-      if (!zb_operand_shape(n, value->core, &shape) || !is_float(shape.dtype)) continue;
+      if (!zb_operand_shape(n, value->core, &shape) || !zb_dtype_is_float(shape.dtype)) continue;
       zb_operand stopped = zb_operand_apply1(n, "detach", value->core);
       if (!stopped) return ZB_FAIL;
       value->core->value = stopped->value;

@@ -28,7 +28,7 @@ zb_result zb_stablehlo_unary(zb_import_node *n) {
   const char *op = n->op->argument;
   if (!zb_import_shape(n, 0, &shape)) return ZB_FAIL;
   if (strcmp(op, "not") == 0 && shape.dtype != ZB_I1) op = "bitwise_not";
-  if (strcmp(op, "abs") == 0 && !n->folds && zb_stablehlo_is_float(shape.dtype))
+  if (strcmp(op, "abs") == 0 && !n->folds && zb_dtype_is_float(shape.dtype))
     return zb_operand_give(n, 0, absolute(n, zb_operand_in(n, 0)));
   return zb_operand_give(n, 0, zb_meaning_unary(n, op, zb_operand_in(n, 0), NULL, 0));
 }
@@ -97,7 +97,7 @@ zb_result zb_stablehlo_binary(zb_import_node *n) {
     if (strcmp(op, "max") == 0 || strcmp(op, "min") == 0) return ordered_binary(n, op);
     if (strcmp(op, "div") == 0 || strcmp(op, "mod") == 0) return divided(n, *op == 'm');
   }
-  if (strcmp(op, "pow") == 0 && !zb_stablehlo_is_float(shape.dtype)) return integer_power(n, shape.dtype);
+  if (strcmp(op, "pow") == 0 && !zb_dtype_is_float(shape.dtype)) return integer_power(n, shape.dtype);
   if (strcmp(op, "mod") == 0)
     return zb_operand_give(n, 0, zb_meaning_rest(n, zb_operand_in(n, 0), zb_operand_in(n, 1), true));
   return give_applied(n, op, 2);
@@ -164,7 +164,7 @@ zb_result zb_stablehlo_clamp(zb_import_node *n) {
 zb_result zb_stablehlo_convert(zb_import_node *n) {
   zb_shape from, to;
   if (!zb_import_shape(n, 0, &from) || !zb_stablehlo_result_shape(n, 0, &to)) return ZB_FAIL;
-  const bool is_real = zb_stablehlo_is_float(from.dtype), becomes_real = zb_stablehlo_is_float(to.dtype);
+  const bool is_real = zb_dtype_is_float(from.dtype), becomes_real = zb_dtype_is_float(to.dtype);
   if (is_real != becomes_real) {
     MlirValue wide = {NULL};
     if (becomes_real && zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 0)))

@@ -20,7 +20,7 @@ static bool wide_operand(zb_import_node *n, int operand, MlirValue *x, zb_dtype 
   zb_shape shape;
   *x = zb_import_ir(n, operand);
   if (!zb_import_ir_shape(n, *x, &shape)) return false;
-  if (!zb_stablehlo_is_float(shape.dtype)) return zb_import_refuse(n, NULL, "of %s", zb_dtype_name(shape.dtype));
+  if (!zb_dtype_is_float(shape.dtype)) return zb_import_refuse(n, NULL, "of %s", zb_dtype_name(shape.dtype));
   *narrow = shape.dtype;
   *wide = shape.dtype == ZB_F64 ? ZB_F64 : ZB_F32;
   *x = zb_build_cast(n->b, *x, *wide);
@@ -86,7 +86,7 @@ zb_result zb_stablehlo_next_after(zb_import_node *n) {
   zb_shape shape;
   MlirValue x = zb_import_ir(n, 0), y = zb_import_ir(n, 1);
   if (!zb_import_ir_shape(n, x, &shape) || !y.ptr) return ZB_FAIL;
-  if (!zb_stablehlo_is_float(shape.dtype)) return zb_import_refuse(n, NULL, "of %s", zb_dtype_name(shape.dtype));
+  if (!zb_dtype_is_float(shape.dtype)) return zb_import_refuse(n, NULL, "of %s", zb_dtype_name(shape.dtype));
   const zb_dtype dtype = shape.dtype == ZB_F64 ? ZB_I64 : ZB_I32;
   const int64_t sign = shape.dtype == ZB_F64 ? INT64_MIN : shape.dtype == ZB_F32 ? INT32_MIN : -32768;
   MlirValue zero = number(n, shape.dtype, 0), one = zb_stablehlo_scalar(n, dtype, 1);

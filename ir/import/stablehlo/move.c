@@ -93,7 +93,7 @@ zb_result zb_stablehlo_constant(zb_import_node *n) {
     return zb_import_refuse(n, "pass large arrays as arguments of the function", "the value is no dense<...>");
   if (!zb_stablehlo_shape(mlirAttributeGetType(value), &declared) || !zb_shape_equal(&shape, &declared))
     return zb_import_refuse(n, NULL, "the value does not have the type of the result");
-  if (shape.dtype == ZB_BF16 || shape.dtype == ZB_F16) return narrow_constant(n, &shape, value);
+  if (zb_dtype_is_narrow(shape.dtype)) return narrow_constant(n, &shape, value);
   zb_known *out = zb_known_new(n->im, &shape);
   if (out) zb_stablehlo_read_dense(value, out);
   return zb_import_give_known(n, 0, out);
@@ -106,7 +106,7 @@ zb_result zb_stablehlo_iota(zb_import_node *n) {
   if (axis < 0 || axis >= shape.rank)
     return zb_import_refuse(n, NULL, "iota_dimension %" PRId64 " is no dimension", axis);
   if (shape.dtype == ZB_I1) return zb_import_refuse(n, NULL, "an iota of i1");
-  if (zb_shape_elements(&shape) > BROADCAST_ELEMENTS || shape.dtype == ZB_BF16 || shape.dtype == ZB_F16)
+  if (zb_shape_elements(&shape) > BROADCAST_ELEMENTS || zb_dtype_is_narrow(shape.dtype))
     return zb_import_give(n, 0, zb_build_iota(n->b, &shape, (int)axis, 0, 1));
   zb_known *out = zb_known_new(n->im, &shape);
   int64_t inner = 1;

@@ -107,7 +107,7 @@ zb_result zb_stablehlo_dot_general(zb_import_node *n) {
       product(&a, a.batch, a.batch_count) * product(&a, a.rest, a.rest_count) * product(&b, b.rest, b.rest_count);
   if (elements != zb_shape_elements(&out))
     return zb_import_refuse(n, NULL, "the result has another size than declared");
-  if (!zb_stablehlo_is_float(out.dtype)) return give_integers(n, in, &out);
+  if (!zb_dtype_is_float(out.dtype)) return give_integers(n, in, &out);
   const bool is_wide = out.dtype == ZB_F32 && a.shape.dtype != ZB_F32;
   zb_attr wide = zb_string("dtype", "f32");
   MlirValue made = zb_build(n->b, "matmul", in, 2, &wide, is_wide);
@@ -177,7 +177,7 @@ zb_result zb_stablehlo_reduce(zb_import_node *n) {
   }
   const int row = find_reduction(n, &in);
   /* Of a product halves of halves have the gradient of JAX: of other factors, not by a division. */
-  const bool is_product = row >= 0 && strcmp(reductions[row].op, "reduce_prod") == 0 && zb_stablehlo_is_float(in.dtype);
+  const bool is_product = row >= 0 && strcmp(reductions[row].op, "reduce_prod") == 0 && zb_dtype_is_float(in.dtype);
   if (row < 0 || (is_product && !n->folds && n->inputs[0]->reached)) return zb_stablehlo_reduce_any(n, axes, count);
   if (size != 1) return give_reduced(n, reductions[row].op, axes, count, in.dtype);
   if (zb_shape_elements(&in) != zb_shape_elements(&out))

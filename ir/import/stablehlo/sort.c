@@ -17,7 +17,7 @@ MlirValue zb_stablehlo_total_order(zb_import_node *n, MlirValue x) {
   zb_shape shape;
   zb_builder *b = n->b;
   if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  if (shape.dtype == ZB_BF16 || shape.dtype == ZB_F16) x = zb_build_cast(b, x, ZB_F32);
+  if (zb_dtype_is_narrow(shape.dtype)) x = zb_build_cast(b, x, ZB_F32);
   const bool is_wide = shape.dtype == ZB_F64;
   const zb_dtype dtype = is_wide ? ZB_I64 : ZB_I32;
   const zb_attr to = zb_string("dtype", zb_dtype_name(dtype)), left = zb_bool("left", false);
@@ -130,7 +130,7 @@ zb_result zb_stablehlo_top_k(zb_import_node *n) {
     return ZB_FAIL;
   if (shape.rank < 1 || n->output_count != 2) return zb_import_refuse(n, NULL, "its operands or results do not fit");
   zb_operand x = zb_operand_in(n, 0), key = x;
-  if (zb_stablehlo_is_float(shape.dtype)) key = zb_operand_computed(n, zb_stablehlo_total_order(n, zb_import_ir(n, 0)));
+  if (zb_dtype_is_float(shape.dtype)) key = zb_operand_computed(n, zb_stablehlo_total_order(n, zb_import_ir(n, 0)));
   if (zb_stablehlo_is_wide_unsigned(zb_stablehlo_operand_integer(n, 0)))
     key = zb_operand_computed(n, zb_stablehlo_ordered(n, zb_import_ir(n, 0), zb_stablehlo_operand_integer(n, 0)));
   zb_operand places = zb_meaning_top_k(n, key, shape.rank - 1, k, true, NULL);

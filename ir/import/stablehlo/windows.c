@@ -278,7 +278,7 @@ static zb_operand without_lost(zb_import_node *n, zb_operand news, zb_operand pl
   zb_shape shape;
   MlirAttribute unique = zb_stablehlo_attribute(zb_stablehlo_source(n), "unique_indices");
   if (unique.ptr && mlirAttributeIsABool(unique) && mlirBoolAttrGetValue(unique)) return news;
-  if (!n->inputs[2]->reached || !zb_operand_shape(n, news, &shape) || !zb_stablehlo_is_float(shape.dtype)) return news;
+  if (!n->inputs[2]->reached || !zb_operand_shape(n, news, &shape) || !zb_dtype_is_float(shape.dtype)) return news;
   zb_operand owners = zb_operand_expand(n, zb_operand_scalar(n, ZB_I64, 0), &(zb_shape){.rank = 1, .dims = {rows}});
   zb_operand numbers = zb_meaning_range(n, shape.dims[0], 0, 1);
   owners = zb_meaning_scatter(n, owners, places, numbers, "none");

@@ -26,8 +26,8 @@ static const char *start_attention(const zb_kernel_call *call, attention *a) {
   const zb_tensor *q = &call->inputs[0], *k = &call->inputs[1], *v = &call->inputs[2];
   const zb_tensor *mask = zb_call_input(call, 3);
   if (q->rank != 4 || k->rank != 4 || v->rank != 4) return "attention needs operands of rank 4";
-  if (!zb_ref_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) return ZB_REF_BAD_TYPE;
-  if (mask && !zb_ref_is_float(mask->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) return ZB_REF_BAD_TYPE;
+  if (mask && !zb_dtype_is_float(mask->dtype)) return ZB_REF_BAD_TYPE;
   *a = (attention){.q = q, .k = k, .v = v, .mask = mask, .batch = q->shape[0], .queries = q->shape[1]};
   a->heads = q->shape[2];
   a->width = q->shape[3];
@@ -116,7 +116,7 @@ static const char *attend(const zb_kernel_call *call, bool drops) {
   const zb_tensor rows = {.rank = 4, .shape = {a.batch, a.queries, a.heads, a.value_width}};
   const zb_tensor sums = {.rank = 3, .shape = {a.batch, a.heads, a.queries}};
   if (!zb_tensor_same_shape(out, &rows) || !zb_tensor_same_shape(lse, &sums)) return ZB_REF_BAD_SHAPE;
-  if (!zb_ref_is_float(out->dtype) || !zb_ref_is_float(lse->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(out->dtype) || !zb_dtype_is_float(lse->dtype)) return ZB_REF_BAD_TYPE;
   ZB_REF_CHECKED(call);
   for (int64_t b = 0; b < a.batch; ++b)
     for (int64_t h = 0; h < a.heads; ++h)
@@ -209,7 +209,7 @@ static const char *attend_gradient(const zb_kernel_call *call, bool drops) {
   if (!zb_tensor_same_shape(g.out, &rows) || !zb_tensor_same_shape(g.dout, &rows) ||
       !zb_tensor_same_shape(g.lse, &sums))
     return ZB_REF_BAD_SHAPE;
-  if (!zb_ref_is_float(g.out->dtype) || !zb_ref_is_float(g.lse->dtype) || !zb_ref_is_float(g.dout->dtype))
+  if (!zb_dtype_is_float(g.out->dtype) || !zb_dtype_is_float(g.lse->dtype) || !zb_dtype_is_float(g.dout->dtype))
     return ZB_REF_BAD_TYPE;
   for (int i = 0; i < 3; ++i)
     if (!zb_tensor_same_shape(&call->outputs[i], &call->inputs[i])) return ZB_REF_BAD_SHAPE;

@@ -42,7 +42,7 @@ static const char *run_binary(const zb_kernel_call *call, const binary *op) {
   zb_ref_walk walk;
   ZB_REF_TRY(start_binary(call, &walk));
   const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
-  bool real = zb_ref_is_float(x->dtype);
+  bool real = zb_dtype_is_float(x->dtype);
   int type = real ? REALS : zb_dtype_is_index(x->dtype) ? INTEGERS : LOGIC;
   if (!(op->types & type) || out->dtype != x->dtype) return ZB_REF_BAD_TYPE;
   bool flag = op->flag && zb_attr_number(call, op->flag, 0) != 0;
@@ -67,7 +67,7 @@ static const char *run_comparison(const zb_kernel_call *call, bool (*real)(doubl
   ZB_REF_TRY(start_binary(call, &walk));
   const zb_tensor *x = &call->inputs[0], *y = &call->inputs[1], *out = &call->outputs[0];
   if (out->dtype != ZB_I1) return ZB_REF_BAD_TYPE;
-  bool is_real = zb_ref_is_float(x->dtype);
+  bool is_real = zb_dtype_is_float(x->dtype);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
     bool value = is_real ? real(zb_ref_get(x, walk.offset[1]), zb_ref_get(y, walk.offset[2]))

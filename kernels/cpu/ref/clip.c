@@ -40,7 +40,7 @@ static double level_sum(const zb_tensor *x, int level, int64_t index, int64_t el
 static const char *check_part(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *out = &call->outputs[0];
-  if (!zb_ref_is_float(call->inputs[0].dtype) || out->dtype != ZB_F64) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(call->inputs[0].dtype) || out->dtype != ZB_F64) return ZB_REF_BAD_TYPE;
   return zb_tensor_elements(out) == 1 ? NULL : ZB_REF_BAD_SHAPE;
 }
 

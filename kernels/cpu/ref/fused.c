@@ -22,7 +22,7 @@ const char *zb_ref_swiglu_grad(const zb_kernel_call *call) {
   if (!zb_tensor_same_shape(dgate, dup) || !zb_ref_walk_add(&walk, dup)) return ZB_REF_BAD_SHAPE;
   for (int i = 0; i < 3; ++i) {
     const zb_tensor *x = &call->inputs[i];
-    if (!zb_ref_is_float(x->dtype) || x->dtype != dgate->dtype || x->dtype != dup->dtype) return ZB_REF_BAD_TYPE;
+    if (!zb_dtype_is_float(x->dtype) || x->dtype != dgate->dtype || x->dtype != dup->dtype) return ZB_REF_BAD_TYPE;
     if (!zb_tensor_same_shape(x, dgate) || !zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
   }
   ZB_REF_CHECKED(call);
@@ -47,7 +47,7 @@ static const char *turn(const zb_kernel_call *call, bool back) {
   if (!zb_tensor_same_shape(x, out) || last < 0 || x->shape[last] % 2 != 0) return ZB_REF_BAD_SHAPE;
   for (int i = 0; i < 3; ++i) {
     const zb_tensor *operand = &call->inputs[i];
-    if (!zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
+    if (!zb_dtype_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
     if (operand->rank < 1 || operand->shape[operand->rank - 1] != x->shape[last] || !zb_ref_walk_add(&walk, operand))
       return ZB_REF_BAD_SHAPE;
   }

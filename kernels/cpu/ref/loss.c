@@ -44,7 +44,7 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   const zb_attr *ignore = zb_attr_find(&call->attrs, "ignore_index");
   *l = (loss){.labels = labels, .ignores = ignore != NULL, .ignore_index = ignore ? ignore->i : 0, .weight = 1};
   ZB_REF_TRY(read_reduction(call, &l->reduction));
-  if (!zb_dtype_is_index(labels->dtype) || !zb_ref_is_float(scores->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_index(labels->dtype) || !zb_dtype_is_float(scores->dtype)) return ZB_REF_BAD_TYPE;
   if (scores->rank != labels->rank + 1) return ZB_REF_BAD_SHAPE;
   l->class_count = scores->shape[scores->rank - 1];
   zb_ref_walk whole;
@@ -53,7 +53,7 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
   for (int i = 0; i < 3; ++i) {
     zb_tensor wide = per_row[i] ? zb_tensor_append_unit(per_row[i]) : (zb_tensor){0};
     if (!zb_ref_walk_add(&whole, per_row[i] ? &wide : NULL)) return ZB_REF_BAD_SHAPE;
-    if (i > 0 && per_row[i] && !zb_ref_is_float(per_row[i]->dtype)) return ZB_REF_BAD_TYPE;
+    if (i > 0 && per_row[i] && !zb_dtype_is_float(per_row[i]->dtype)) return ZB_REF_BAD_TYPE;
   }
   l->class_stride = whole.strides[0][scores->rank - 1];
   zb_ref_walk_split(&whole, 1u << (scores->rank - 1), &l->rows, &l->classes);
@@ -74,7 +74,7 @@ static const char *start_loss(const zb_kernel_call *call, loss *l, const zb_tens
 }
 
 static const char *check_result(const loss *l, const zb_tensor *out) {
-  if (!zb_ref_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
   return zb_tensor_elements(out) == (l->reduction == NONE ? l->rows.total : 1) ? NULL : ZB_REF_BAD_SHAPE;
 }
 
@@ -84,7 +84,7 @@ static const char *spread_gradient(const zb_kernel_call *call, const zb_tensor *
   const char *error = read_reduction(call, &by);
   *out = by == NONE ? dloss : NULL;
   if (error) return error;
-  if (!zb_ref_is_float(dloss->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(dloss->dtype)) return ZB_REF_BAD_TYPE;
   return by == NONE || zb_tensor_elements(dloss) == 1 ? NULL : ZB_REF_BAD_SHAPE;
 }
 

@@ -18,7 +18,8 @@ const char *zb_ref_matmul(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, true));
   const zb_tensor *lhs = &call->inputs[0], *rhs = &call->inputs[1], *out = &call->outputs[0];
   const zb_tensor *bias = zb_call_input(call, 2);
-  if (!zb_ref_is_float(out->dtype) || !zb_ref_is_float(lhs->dtype) || lhs->dtype != rhs->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(out->dtype) || !zb_dtype_is_float(lhs->dtype) || lhs->dtype != rhs->dtype)
+    return ZB_REF_BAD_TYPE;
   if (lhs->rank < 2 || rhs->rank < 2 || out->rank < 2) return "operands of a matrix product need rank 2 or more";
   matrix a = matrix_of(lhs, zb_attr_bool(&call->attrs, "transpose_lhs", false));
   matrix b = matrix_of(rhs, zb_attr_bool(&call->attrs, "transpose_rhs", false));

@@ -27,12 +27,12 @@ const char *zb_ref_contiguous(const zb_kernel_call *call) {
 /* What one shard alone has of it. */
 const char *zb_ref_all_reduce(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
-  if (!zb_ref_is_float(call->inputs[0].dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(call->inputs[0].dtype)) return ZB_REF_BAD_TYPE;
   return zb_ref_contiguous(call);
 }
 
 static const char *check_part(const zb_kernel_call *call, const zb_tensor *all, const zb_tensor *part, int64_t place) {
-  if (!zb_ref_is_float(all->dtype) || all->dtype != part->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(all->dtype) || all->dtype != part->dtype) return ZB_REF_BAD_TYPE;
   if (all->rank < 1 || all->shape[0] != zb_attr_int(&call->attrs, "members", 0)) return ZB_REF_BAD_SHAPE;
   if (place < 0 || place >= all->shape[0]) return ZB_REF_BAD_SHAPE;
   const zb_tensor first = zb_tensor_part(all, 0);
@@ -66,7 +66,7 @@ const char *zb_ref_gather_parts(const zb_kernel_call *call) {
 const char *zb_ref_accumulate_add(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, true));
   const zb_tensor *value = &call->inputs[0], *sum = &call->outputs[0];
-  if (!zb_ref_is_float(value->dtype) || !zb_ref_is_float(sum->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(value->dtype) || !zb_dtype_is_float(sum->dtype)) return ZB_REF_BAD_TYPE;
   if (!zb_tensor_same_shape(value, sum)) return ZB_REF_BAD_SHAPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, sum);
@@ -89,7 +89,7 @@ const char *zb_ref_cast(const zb_kernel_call *call) {
   (void)zb_ref_walk_add(&walk, x);
   ZB_REF_CHECKED(call);
   for (; walk.left > 0; zb_ref_walk_next(&walk)) {
-    if (zb_ref_is_float(x->dtype))
+    if (zb_dtype_is_float(x->dtype))
       zb_ref_set(out, walk.offset[0], zb_ref_get(x, walk.offset[1]));
     else
       zb_ref_set_int(out, walk.offset[0], zb_ref_get_int(x, walk.offset[1]));
@@ -235,7 +235,7 @@ static const char *gather_forward(const zb_kernel_call *call, bool by_element) {
 static const char *gather_gradient(const zb_kernel_call *call, bool by_element) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, true));
   const zb_tensor *ddata = &call->outputs[0];
-  if (!zb_ref_is_float(ddata->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(ddata->dtype)) return ZB_REF_BAD_TYPE;
   if (!call->accumulate && ddata->data) zero_fill(ddata);
   return run_gather(call, ddata, &call->inputs[0], &call->inputs[1], by_element, true);
 }
@@ -314,7 +314,7 @@ static int64_t reduce_integers(int64_t a, int64_t b, int reduction) {
 static void scatter_one(const zb_tensor *out, int64_t to, const zb_tensor *updates, int64_t from, int reduction) {
   if (reduction == PUT)
     zb_ref_copy(out, to, updates, from);
-  else if (!zb_ref_is_float(out->dtype))
+  else if (!zb_dtype_is_float(out->dtype))
     zb_ref_set_int(out, to, reduce_integers(zb_ref_get_int(out, to), zb_ref_get_int(updates, from), reduction));
   else if (reduction == ADD)
     zb_ref_put(out, to, zb_ref_get(updates, from), true);

@@ -28,7 +28,7 @@ static const char *start_norm(const zb_kernel_call *call, norm *n) {
   zb_ref_walk_init(&whole, x);
   whole.operand_count = 0; /* the space is x, but operand 0 is the result */
   for (int i = OUT; i < OPERANDS; ++i) {
-    if (n->tensors[i] && !zb_ref_is_float(n->tensors[i]->dtype)) return ZB_REF_BAD_TYPE;
+    if (n->tensors[i] && !zb_dtype_is_float(n->tensors[i]->dtype)) return ZB_REF_BAD_TYPE;
     if (!zb_ref_walk_add(&whole, n->tensors[i])) return ZB_REF_BAD_SHAPE;
   }
   unsigned inner = ((1u << x->rank) - 1) & ~((1u << axis) - 1);

@@ -13,7 +13,7 @@ static const char *start_update(const zb_kernel_call *call, int tensors, zb_ref_
   zb_ref_walk_init(walk, parameter);
   for (int i = 0; i < tensors; ++i) {
     const zb_tensor *operand = zb_call_input(call, i);
-    if (operand && !zb_ref_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
+    if (operand && !zb_dtype_is_float(operand->dtype)) return ZB_REF_BAD_TYPE;
     if (operand && !zb_tensor_same_shape(operand, parameter)) return ZB_REF_BAD_SHAPE;
     (void)zb_ref_walk_add(walk, operand);
   }

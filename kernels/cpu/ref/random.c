@@ -30,7 +30,7 @@ const char *zb_ref_dropout(const zb_kernel_call *call) {
   zb_ref_drop drop;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
-  if (!zb_ref_is_float(x->dtype) || x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(x->dtype) || x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
   if (!zb_tensor_same_shape(x, out) || !zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
   ZB_REF_TRY(zb_ref_drop_of(call, 1, &drop));
   ZB_REF_CHECKED(call);

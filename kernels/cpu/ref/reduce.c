@@ -40,8 +40,8 @@ static const char *reduced_dimensions(const zb_kernel_call *call, unsigned *out)
 static const char *run_reduction(const zb_kernel_call *call, const reduction *op) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
-  bool real = zb_ref_is_float(x->dtype);
-  bool wide = op->widens && out->dtype == ZB_F32 && (x->dtype == ZB_BF16 || x->dtype == ZB_F16);
+  bool real = zb_dtype_is_float(x->dtype);
+  bool wide = op->widens && out->dtype == ZB_F32 && (zb_dtype_is_narrow(x->dtype));
   if ((x->dtype != out->dtype && !wide) || !(real || (zb_dtype_is_index(x->dtype) && !op->floats_only)))
     return ZB_REF_BAD_TYPE;
   unsigned dimensions;
@@ -106,7 +106,7 @@ static const char *start_rows(const zb_kernel_call *call, int inputs, zb_ref_wal
   zb_ref_walk whole;
   zb_ref_walk_init(&whole, out);
   for (int i = 0; i < inputs; ++i) {
-    if (!zb_ref_is_float(call->inputs[i].dtype) || call->inputs[i].dtype != out->dtype) return ZB_REF_BAD_TYPE;
+    if (!zb_dtype_is_float(call->inputs[i].dtype) || call->inputs[i].dtype != out->dtype) return ZB_REF_BAD_TYPE;
     if (!zb_tensor_same_shape(&call->inputs[i], out)) return ZB_REF_BAD_SHAPE;
     if (!zb_ref_walk_add(&whole, &call->inputs[i])) return ZB_REF_BAD_SHAPE;
   }
@@ -169,7 +169,7 @@ static void sum_line(const zb_tensor *out, int64_t to, int64_t to_step, const zb
                      int64_t count, bool exclusive) {
   double sum = 0;
   uint64_t whole = 0;
-  bool real = zb_ref_is_float(x->dtype);
+  bool real = zb_dtype_is_float(x->dtype);
   for (int64_t k = 0; k < count; ++k, to += to_step, from += step) {
     double before = sum;
     uint64_t whole_before = whole;
@@ -211,7 +211,7 @@ const char *zb_ref_cumsum(const zb_kernel_call *call) {
 /* 1: element a comes before element b; -1: after it; 0: they are equal. NaN is the greatest. */
 static int order_of(const zb_tensor *x, int64_t a, int64_t b, bool largest) {
   int greater;
-  if (zb_ref_is_float(x->dtype)) {
+  if (zb_dtype_is_float(x->dtype)) {
     const double left = zb_ref_get(x, a), right = zb_ref_get(x, b);
     greater = isnan(left) || isnan(right) ? (isnan(left) != 0) - (isnan(right) != 0) : (left > right) - (left < right);
   } else {

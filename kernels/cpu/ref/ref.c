@@ -4,10 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-bool zb_ref_is_float(zb_dtype dtype) {
-  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
-}
-
 double zb_ref_from_bf16(uint16_t bits) {
   uint32_t wide = (uint32_t)bits << 16;
   float value;

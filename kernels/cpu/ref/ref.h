@@ -37,8 +37,6 @@
 
 /* ---- Elements. `element` is an offset in elements from data. ---- */
 
-bool zb_ref_is_float(zb_dtype dtype); /* f32, f64, bf16, f16 */
-
 /* The value of the 16-bit formats, exact, and the nearest 16-bit value (ties to even, overflow to infinity). */
 double zb_ref_from_bf16(uint16_t bits);
 double zb_ref_from_f16(uint16_t bits);

@@ -56,14 +56,14 @@ static double value_of(const zb_kernel_call *call, parameter p) {
   if (!p.name) return 0;
   const double value = zb_attr_number(call, p.name, p.fallback);
   const zb_dtype dtype = call->outputs[0].dtype;
-  return !p.is_exact && dtype != ZB_F64 && zb_ref_is_float(dtype) ? (double)(float)value : value;
+  return !p.is_exact && dtype != ZB_F64 && zb_dtype_is_float(dtype) ? (double)(float)value : value;
 }
 
 static const char *run_forward(const zb_kernel_call *call, const unary *op) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   if (x->dtype != out->dtype) return ZB_REF_BAD_TYPE;
-  if (!zb_ref_is_float(x->dtype) && !(zb_dtype_is_index(x->dtype) && op->integer)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(x->dtype) && !(zb_dtype_is_index(x->dtype) && op->integer)) return ZB_REF_BAD_TYPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, out);
   if (!zb_ref_walk_add(&walk, x)) return ZB_REF_BAD_SHAPE;
@@ -83,7 +83,7 @@ static const char *run_forward(const zb_kernel_call *call, const unary *op) {
 static const char *run_gradient(const zb_kernel_call *call, const unary *op) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, false));
   const zb_tensor *saved = &call->inputs[0], *dout = &call->inputs[1], *dx = &call->outputs[0];
-  if (!zb_ref_is_float(saved->dtype) || saved->dtype != dx->dtype || dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(saved->dtype) || saved->dtype != dx->dtype || dout->dtype != dx->dtype) return ZB_REF_BAD_TYPE;
   zb_ref_walk walk;
   zb_ref_walk_init(&walk, dx);
   if (!zb_ref_walk_add(&walk, saved) || !zb_ref_walk_add(&walk, dout)) return ZB_REF_BAD_SHAPE;
@@ -121,7 +121,7 @@ static const char *start_unary(const zb_kernel_call *call, zb_ref_walk *walk) {
 const char *zb_ref_is_inf(const zb_kernel_call *call) {
   zb_ref_walk walk;
   ZB_REF_TRY(start_unary(call, &walk));
-  if (!zb_ref_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(call->inputs[0].dtype) || call->outputs[0].dtype != ZB_I1) return ZB_REF_BAD_TYPE;
   bool negative = zb_attr_number(call, "detect_negative", 1) != 0;
   bool positive = zb_attr_number(call, "detect_positive", 1) != 0;
   ZB_REF_CHECKED(call);
@@ -144,6 +144,6 @@ const char *zb_ref_is_inf(const zb_kernel_call *call) {
       zb_ref_set_int(&call->outputs[0], walk.offset[0], expression(get(&call->inputs[0], walk.offset[1])));            \
     return NULL;                                                                                                       \
   }
-SIMPLE(is_nan, zb_ref_get, zb_ref_is_float(dtype) && result == ZB_I1, isnan)
+SIMPLE(is_nan, zb_ref_get, zb_dtype_is_float(dtype) && result == ZB_I1, isnan)
 SIMPLE(not, zb_ref_get_int, dtype == ZB_I1 && result == ZB_I1, !)
 SIMPLE(bitwise_not, zb_ref_get_int, zb_dtype_is_index(dtype) && result == dtype, ~)

@@ -7,7 +7,7 @@
 static const char *check_types(const zb_kernel_call *call, bool accumulates) {
   ZB_REF_TRY(zb_ref_check(call, 2, 1, accumulates));
   const zb_dtype dtype = call->inputs[0].dtype;
-  if (!zb_ref_is_float(dtype) || call->inputs[1].dtype != dtype) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(dtype) || call->inputs[1].dtype != dtype) return ZB_REF_BAD_TYPE;
   return accumulates || call->outputs[0].dtype == dtype ? NULL : ZB_REF_BAD_TYPE;
 }
 
@@ -132,7 +132,7 @@ const char *zb_ref_conv_weight(const zb_kernel_call *call) {
   zb_convolution c;
   const zb_tensor *out = &call->outputs[0];
   ZB_REF_TRY(check_types(call, true));
-  if (!zb_ref_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
   ZB_REF_TRY(zb_convolution_of(call, &call->inputs[0], &call->inputs[1], out, &c));
   ZB_REF_CHECKED(call);
   for (int64_t f = 0; f < c.groups * c.filters; ++f)
@@ -167,7 +167,7 @@ const char *zb_ref_max_place(const zb_kernel_call *call) {
   ZB_REF_TRY(zb_ref_check(call, 1, 1, false));
   const zb_tensor *x = &call->inputs[0], *out = &call->outputs[0];
   const int64_t *kernel = zb_ref_ints(call, "kernel", &rank);
-  if (!zb_ref_is_float(x->dtype) || out->dtype != ZB_I32) return ZB_REF_BAD_TYPE;
+  if (!zb_dtype_is_float(x->dtype) || out->dtype != ZB_I32) return ZB_REF_BAD_TYPE;
   ZB_REF_TRY(zb_windows_of(call, x, out, kernel, rank, &w));
   for (int i = 0; i < x->rank - rank; ++i)
     if (x->shape[i] != out->shape[i]) return ZB_REF_BAD_SHAPE;
