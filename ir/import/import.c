@@ -2,9 +2,8 @@
 #include "ir/import/import.h"
 #include "ir/nesting.h"
 
+#include <stdio.h>
 #include <string.h>
-
-/* ---- Memory ---- */
 
 /* ---- Buffers ---- */
 
@@ -39,6 +38,8 @@ void zb_import_mark_needed(zb_import *im, const zb_import_value *loss) {
   }
 }
 
+static bool is_in(unsigned mask, int input) { return mask >> (input < 31 ? input : 31) & 1; }
+
 void zb_import_mark_values(zb_import *im, zb_import_value *loss) {
   for (size_t i = 0; i < im->value_count; ++i)
     im->values[i]->activation = im->values[i]->kind == ZB_VALUE_INPUT;
@@ -57,10 +58,15 @@ void zb_import_mark_values(zb_import *im, zb_import_value *loss) {
     bool any = false;
     for (int o = 0; n->needed && o < n->output_count; ++o)
       any = any || (n->outputs[o] && n->outputs[o]->reached);
-    for (int i = 0; any && i < n->input_count; ++i) {
-      if (n->inputs[i] && (n->gradient >> (i < 31 ? i : 31)) & 1) n->inputs[i]->reached = true;
-    }
+    for (int i = 0; any && i < n->input_count; ++i)
+      if (n->inputs[i] && is_in(n->gradient, i)) n->inputs[i]->reached = true;
   }
+}
+
+bool zb_import_carries(const zb_import_node *n, unsigned inputs, const bool *marked) {
+  for (int i = 0; i < n->input_count; ++i)
+    if (n->inputs[i] && is_in(inputs, i) && marked[n->inputs[i]->number]) return true;
+  return false;
 }
 
 /* ---- Nodes ---- */
@@ -130,6 +136,24 @@ zb_result zb_import_check_nodes(zb_import *im, zb_result (*check)(zb_import_node
   return reports ? ZB_FAIL : ZB_OK;
 }
 
+zb_result zb_import_check_counts(zb_import_node *n, int outputs, const char *input_word, const char *output_word) {
+  const zb_import_op *op = n->op;
+  if (n->input_count < op->min_inputs || (op->max_inputs >= 0 && n->input_count > op->max_inputs))
+    return zb_import_refuse(n, NULL, "it has %d %s, expected %d to %d", n->input_count, input_word, op->min_inputs,
+                            op->max_inputs);
+  if (outputs < 1 || (op->max_outputs >= 0 && outputs > op->max_outputs))
+    return zb_import_refuse(n, NULL, "it has %d %s, expected 1 to %d", outputs, output_word, op->max_outputs);
+  return ZB_OK;
+}
+
+zb_result zb_import_check_name(zb_import_node *n, const char *what, const char *name, const char *none) {
+  char hint[256];
+  if (zb_word_index(n->op->attributes, name) >= 0) return ZB_OK;
+  snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "%s",
+           *n->op->attributes ? n->op->attributes : none);
+  return zb_import_refuse(n, hint, "%s '%s' is not understood", what, name);
+}
+
 zb_result zb_import_check_output(zb_import_node *n, int output, const zb_shape *declared) {
   char made[96], wanted[96];
   zb_shape got;
@@ -175,9 +199,9 @@ zb_status zb_import_run(zb_import *im, zb_result (*graph)(zb_import *im, zb_modu
     if (zb_status_code(status) == ZB_INVALID && diagnostics) status = zb_status_set_told(status);
   }
   if (!status) {
-    out->weights = im->weights;
     out->constants = im->constants;
-    im->weights = im->constants = NULL;
+    im->constants = NULL;
+    if (im->has_weights) out->weights = im->weights, im->weights = NULL;
   } else if (out->module.ptr) {
     mlirModuleDestroy(out->module);
     out->module = (MlirModule){NULL};

@@ -143,9 +143,27 @@ typedef struct zb_import_format {
   bool takes_f64;               /* constants of f64 may stay in the program; else they are only folded */
   /* Shape and data of an initial value; reports. Data NULL: a parameter whose values are not in the file. */
   zb_result (*load)(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data);
-  /* Reports a suspect that is left a constant. */
+  /* Reports a suspect that is left a constant; NULL: in the common words. */
   zb_result (*left)(zb_import *im, const zb_import_value *value);
 } zb_import_format;
+
+/* A result that the file names. */
+typedef struct zb_import_result {
+  const char *name;       /* "loss"; where it updates nothing */
+  zb_import_value *value; /* NULL: no node makes it */
+  zb_shape shape;         /* where is_typed */
+  bool is_typed, is_loss; /* is_loss: the file itself says so */
+  const char *type_text;  /* as the format has it; NULL: that of the shape */
+  int updates;            /* the number of what this is the new value of, so that it is no output; -1: of nothing */
+} zb_import_result;
+
+/* All of them, and how the format speaks of them. */
+typedef struct zb_import_results {
+  zb_import_result *items;
+  int count, most_listed;              /* in an error; 0: all */
+  const char *word, *whole, *scalar;   /* "output", "model", "float output" */
+  const char *loss_hint, *output_hint; /* what to do where there is none */
+} zb_import_results;
 
 /* An argument of the function. */
 typedef struct zb_import_argument {
@@ -177,7 +195,8 @@ struct zb_import {
   MlirValue counter; /* of random numbers; null before the first random op */
   int64_t random_ops;
   zb_builder builder;
-  bool failed; /* an error was reported */
+  bool has_weights; /* values of parameters come with the file: else --weights brings them, or they are drawn */
+  bool failed;      /* an error was reported */
   bool out_of_memory;
 };
 
@@ -200,6 +219,12 @@ zb_result zb_import_check_output(zb_import_node *n, int output, const zb_shape *
 bool zb_import_fold_node(zb_import_node *n);
 /* Folds or builds every needed node, in order. */
 zb_result zb_import_nodes(zb_import *im);
+/* Whether a row has so many inputs and outputs, as the format calls them; reports. */
+zb_result zb_import_check_counts(zb_import_node *n, int outputs, const char *input_word, const char *output_word);
+/* Whether the row reads an attribute of that name, which is a `what`; reports. none: the hint where it reads none. */
+zb_result zb_import_check_name(zb_import_node *n, const char *what, const char *name, const char *none);
+/* Whether an input of the mask (bit 31: all from there on) is marked, per number of values. */
+bool zb_import_carries(const zb_import_node *n, unsigned inputs, const bool *marked);
 /* Zeroed memory that lives as long as the import; NULL after out of memory was remembered. */
 void *zb_import_take(zb_import *im, size_t bytes);
 char *zb_import_take_text(zb_import *im, const char *text, size_t length);
@@ -265,7 +290,6 @@ zb_known *zb_known_ints(zb_import *im, const int64_t *values, int64_t count); /*
 zb_known *zb_known_strided(zb_import *im, const zb_known *in, const zb_shape *shape, int64_t offset,
                            const int64_t *strides);
 void zb_known_put(zb_known *out, int64_t to, const zb_known *in, int64_t from, int64_t count); /* copies elements */
-bool zb_dtype_is_narrow(zb_dtype dtype); /* f16, bf16: a literal of them is one of f32 that the program rounds */
 /* Converts elements as zb.cast does. */
 void zb_known_convert(zb_dtype from, const void *in, zb_dtype to, void *out, int64_t count);
 double zb_known_real(const zb_known *c, int64_t index);
@@ -296,8 +320,6 @@ MlirValue zb_import_literal_ir(zb_import *im, const zb_known *c, const char *nam
 /* ---- build.c: movement that leaves out what changes nothing and joins what follows itself ---- */
 MlirValue zb_import_transposed(zb_builder *b, MlirValue x, const int64_t *permutation);
 MlirValue zb_import_reshaped(zb_builder *b, MlirValue x, const int64_t *dims, int rank);
-/* A number of the type that x has. */
-MlirValue zb_import_number(zb_builder *b, MlirValue x, double number);
 MlirValue zb_import_expanded(zb_builder *b, MlirValue x, const zb_shape *shape);
 
 /* ---- arguments.c ---- */
@@ -308,6 +330,12 @@ zb_result zb_import_inputs(zb_import *im, const char *hint);
 MlirValue zb_import_constant(zb_import *im, const char *name, const zb_shape *shape);
 /* A parameter or a buffer becomes an argument at its first use; its data goes to the weights. */
 MlirValue zb_import_parameter(zb_import *im, zb_import_value *value);
+
+/* ---- results.c ---- */
+/* The result to minimize: that of --loss, else the only scalar float or the one named "loss". NULL after reporting. */
+zb_import_result *zb_import_find_loss(zb_import *im, const zb_import_results *from);
+/* im->outputs: the results that --keep-output names; all of them where there is no loss and none is named. */
+zb_result zb_import_keep_outputs(zb_import *im, const zb_import_results *from, const zb_import_result *loss);
 
 /* ---- function.c ---- */
 /* The input ZB_COUNTER_INPUT, an argument from the first random op on. Null (reported) if the model has an input of

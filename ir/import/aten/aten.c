@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXPORT_HINT "export it again: zb.aten.export(model, (x, y), path=\"exported.mlir\")"
-
 /* ---- Files ---- */
 
 /* The file of values lies beside the text, and has a plain name. */
@@ -24,7 +22,7 @@ static zb_status open_values(zb_aten *it, const char *path) {
   if (!name) return NULL;
   if (!*name || *name == '.' || strchr(name, '/'))
     return zb_status_hint(ZB_ERROR(INVALID, "'%s': aten.values is '%s', which is no name of a file", path, name),
-                          EXPORT_HINT);
+                          ZB_ATEN_EXPORT_HINT);
   const char *slash = strrchr(path, '/');
   zb_text full = {0};
   zb_text_add(&full, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
@@ -69,15 +67,11 @@ static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *sha
   *data = tensor ? tensor->data : NULL;
   const bool comes_later = value->is_unset && value->role != ZB_ROLE_CONSTANT;
   if (!tensor && !comes_later && (value->role == ZB_ROLE_CONSTANT || value->role == ZB_ROLE_BUFFER || store))
-    return zb_import_fail(im, EXPORT_HINT, "there is no value of '%s'", value->name);
+    return zb_import_fail(im, ZB_ATEN_EXPORT_HINT, "there is no value of '%s'", value->name);
   if (tensor && !zb_shape_equal(&tensor->shape, shape))
-    return zb_import_fail(im, EXPORT_HINT, "'%s' is declared as %s, and its value is a %s", value->name,
+    return zb_import_fail(im, ZB_ATEN_EXPORT_HINT, "'%s' is declared as %s, and its value is a %s", value->name,
                           zb_shape_text(shape, declared), zb_shape_text(&tensor->shape, stored));
   return ZB_OK;
-}
-
-static zb_result left(zb_import *im, const zb_import_value *value) {
-  return zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
 }
 
 static const zb_import_format format = {
@@ -86,98 +80,26 @@ static const zb_import_format format = {
         "make the model float32 (model.float()) before its export; zbc --precision bf16 then computes in bf16",
     .parameters_hint = "parameters of the module that require a gradient are trained; or name them with --train",
     .load = load,
-    .left = left,
 };
 
-/* ---- Loss, outputs, buffers ---- */
+static const zb_import_results results = {
+    .word = "output",
+    .whole = "model",
+    .scalar = "float output",
+    .loss_hint = "export a module whose forward() gives the mean loss of the micro-batch, in float32; --inference "
+                 "compiles one without a loss, to be evaluated alone",
+    .output_hint = "forward() gives them beside the loss",
+};
 
-static void describe_results(const zb_aten *it, zb_text *text) {
-  char shape[96];
-  for (int i = 0; i < it->result_count; ++i) {
-    const zb_aten_result *r = &it->results[i];
-    if (r->name)
-      zb_text_add(text, "%s'%s' (%s)", text->length ? ", " : "", r->name,
-                  r->is_typed ? zb_shape_text(&r->shape, shape) : "?");
-  }
-}
-
-static zb_aten_result *find_result(const zb_aten *it, const char *name) {
-  for (int i = 0; i < it->result_count; ++i)
-    if (it->results[i].name && strcmp(it->results[i].name, name) == 0) return &it->results[i];
-  return NULL;
-}
-
-/* NULL after reporting. */
-static zb_aten_result *find_loss(zb_aten *it) {
-  zb_import *im = &it->core;
-  const char *wanted = im->params->loss;
-  zb_aten_result *found = wanted ? find_result(it, wanted) : NULL;
-  int candidates = found != NULL;
-  for (int i = 0; !wanted && i < it->result_count; ++i) {
-    zb_aten_result *r = &it->results[i];
-    const bool may_be = r->name && r->is_typed && r->shape.rank == 0 && r->shape.dtype == ZB_F32;
-    candidates += may_be;
-    if (may_be && (!found || strcmp(r->name, "loss") == 0)) found = r;
-  }
-  if (found && (candidates == 1 || strcmp(found->name, "loss") == 0)) return found;
-  zb_text list = {0};
-  describe_results(it, &list);
-  const char *all = list.data ? list.data : "none";
-  if (wanted)
-    zb_import_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
-  else if (found)
-    zb_import_fail(im, "say which one with --loss NAME", "%d outputs may be the loss: %s", candidates, all);
-  else
-    zb_import_fail(im,
-                   "export a module whose forward() gives the mean loss of the micro-batch, in float32; --inference "
-                   "compiles one without a loss, to be evaluated alone",
-                   "no scalar float output to minimize: the outputs are %s", all);
-  zb_text_deinit(&list);
-  return NULL;
-}
-
-/* The outputs that --keep-output names; all of them where there is no loss and none is named. */
-static zb_result find_outputs(zb_aten *it, const zb_aten_result *loss) {
-  zb_import *im = &it->core;
-  const int named = im->params->output_count, count = named ? named : loss ? 0 : it->result_count;
-  im->outputs = zb_import_take(im, ((size_t)count + 1) * sizeof *im->outputs);
-  if (!im->outputs) return ZB_FAIL;
-  for (int i = 0; i < count; ++i) {
-    zb_aten_result *r = named ? find_result(it, im->params->outputs[i]) : &it->results[i];
-    if (!named && !r->name) continue;
-    if (!r) {
-      zb_text list = {0};
-      describe_results(it, &list);
-      zb_import_fail(im, "forward() gives them beside the loss",
-                     "--keep-output: no output is named '%s': the outputs "
-                     "are %s",
-                     im->params->outputs[i], list.data ? list.data : "none");
-      zb_text_deinit(&list);
-      return ZB_FAIL;
-    }
-    if (r == loss)
-      return zb_import_fail(im, "leave it out: the loss is computed in any case", "--keep-output: '%s' is the loss",
-                            r->name);
-    if (r->value->kind != ZB_VALUE_NODE)
-      return zb_import_fail(im, "an output is computed from the inputs",
-                            "--keep-output: '%s' is not computed from the inputs", r->name);
-    for (int k = 0; k < im->output_count; ++k)
-      if (im->outputs[k] == r->value) return zb_import_fail(im, NULL, "--keep-output: '%s' is named twice", r->name);
-    r->value->name = r->name;
-    im->outputs[im->output_count++] = r->value;
-  }
-  return im->output_count || loss ? ZB_OK : zb_import_fail(im, NULL, "the model has no outputs");
-}
+/* ---- Buffers ---- */
 
 static zb_result find_buffers(zb_aten *it) {
   zb_import *im = &it->core;
-  for (int i = 0; i < it->result_count; ++i) {
-    const zb_aten_result *r = &it->results[i];
-    zb_import_value *initial = r->updates ? zb_import_find(im, r->updates) : NULL;
-    if (!r->updates) continue;
-    if (!initial || initial->kind != ZB_VALUE_INITIAL)
-      return zb_import_fail(im, EXPORT_HINT, "result %d updates '%s', which is no buffer", i, r->updates);
-    if (!*r->value->name) r->value->name = r->updates;
+  for (int i = 0; i < it->results.count; ++i) {
+    const zb_import_result *r = &it->results.items[i];
+    if (r->updates < 0) continue;
+    zb_import_value *initial = im->values[r->updates];
+    if (!*r->value->name) r->value->name = initial->name;
     if (!zb_import_add_buffer(im, initial, r->value)) return ZB_FAIL;
   }
   return ZB_OK;
@@ -185,24 +107,12 @@ static zb_result find_buffers(zb_aten *it) {
 
 /* ---- Nodes ---- */
 
-static bool is_listed(const char *list, MlirStringRef name) {
-  for (const char *c = list; *c;) {
-    const size_t length = strcspn(c, " ");
-    if (length == name.length && memcmp(c, name.data, length) == 0) return true;
-    c += length + (c[length] == ' ');
-  }
-  return false;
-}
-
 /* Every argument of the call must be one that the row reads. */
 static zb_result check_attributes(zb_import_node *n) {
   MlirOperation op = zb_aten_source(n);
   for (intptr_t i = 0; i < mlirOperationGetNumAttributes(op); ++i) {
-    MlirStringRef name = mlirIdentifierStr(mlirOperationGetAttribute(op, i).name);
-    if (is_listed(n->op->attributes, name)) continue;
-    char hint[256];
-    snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "none is understood", n->op->attributes);
-    return zb_import_refuse(n, hint, "argument '%.*s' is not understood", (int)name.length, name.data);
+    const char *name = mlirIdentifierStr(mlirOperationGetAttribute(op, i).name).data; /* MLIR's names end in NUL */
+    if (!zb_import_check_name(n, "argument", name, "none is understood")) return ZB_FAIL;
   }
   return ZB_OK;
 }
@@ -215,22 +125,10 @@ static zb_result check_node(zb_import_node *n) {
     zb_text_deinit(&hint);
     return ZB_FAIL;
   }
-  if (n->input_count < n->op->min_inputs || (n->op->max_inputs >= 0 && n->input_count > n->op->max_inputs))
-    return zb_import_refuse(n, NULL, "it has %d operands, expected %d to %d", n->input_count, n->op->min_inputs,
-                            n->op->max_inputs);
-  if (n->output_count < 1 || (n->op->max_outputs >= 0 && n->output_count > n->op->max_outputs))
-    return zb_import_refuse(n, NULL, "it has %d results, expected 1 to %d", n->output_count, n->op->max_outputs);
-  return check_attributes(n);
+  return zb_import_check_counts(n, n->output_count, "operands", "results") ? check_attributes(n) : ZB_FAIL;
 }
 
 /* ---- Gradients that stop ---- */
-
-/* Whether a gradient of a trained parameter would flow to an input of a node. */
-static bool carries_gradient(const zb_import_node *n, const bool *carries, unsigned inputs) {
-  for (int i = 0; i < n->input_count; ++i)
-    if (n->inputs[i] && (inputs >> (i < 31 ? i : 31) & 1) && carries[n->inputs[i]->number]) return true;
-  return false;
-}
 
 /* Of integers, as places of a sort, there is no gradient. */
 static bool is_real(const zb_import_node *n, int result) {
@@ -245,8 +143,8 @@ static zb_result place_stops(zb_import *im) {
     carries[i] = im->values[i]->role == ZB_ROLE_TRAINED;
   for (zb_import_node *n = im->nodes; carries && n < im->nodes + im->node_count; ++n) {
     if (!n->needed) continue;
-    if (strcmp(n->op->name, "detach") == 0 && !carries_gradient(n, carries, 1)) n->op = zb_aten_op_find("alias");
-    const bool any = carries_gradient(n, carries, n->gradient);
+    if (strcmp(n->op->name, "detach") == 0 && !zb_import_carries(n, 1, carries)) n->op = zb_aten_op_find("alias");
+    const bool any = zb_import_carries(n, n->gradient, carries);
     for (int o = 0; o < n->output_count; ++o)
       if (n->outputs[o]) carries[n->outputs[o]->number] = any && is_real(n, o);
   }
@@ -260,8 +158,8 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   const bool inference = im->params->inference;
   im->is_listed = true;
   if (!zb_aten_read_graph(it)) return ZB_FAIL;
-  zb_aten_result *result = inference ? NULL : find_loss(it);
-  if ((!inference && !result) || !find_outputs(it, result) || !find_buffers(it)) return ZB_FAIL;
+  zb_import_result *result = inference ? NULL : zb_import_find_loss(im, &it->results);
+  if ((!inference && !result) || !zb_import_keep_outputs(im, &it->results, result) || !find_buffers(it)) return ZB_FAIL;
   zb_import_value *loss = result ? result->value : NULL;
   if (loss && !*loss->name) loss->name = result->name;
   zb_import_mark_needed(im, loss);
@@ -280,18 +178,14 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
 
 zb_status zb_import_aten(MlirContext context, const zb_import_params *params, zb_module *out) {
   *out = (zb_module){.context = context};
-  zb_aten it = {.core = {.context = context, .params = params, .format = &format}};
+  zb_aten it = {.core = {.context = context, .params = params, .format = &format}, .results = results};
   const bool allowed = mlirContextGetAllowUnregisteredDialects(context);
   mlirContextSetAllowUnregisteredDialects(context, true);
   zb_status status = open_files(&it, params->path);
-  const bool has_values = it.values != NULL;
+  it.core.has_weights = it.values != NULL;
   if (!status) status = zb_import_run(&it.core, import_graph, out);
   if (!mlirModuleIsNull(it.module)) mlirModuleDestroy(it.module);
   mlirContextSetAllowUnregisteredDialects(context, allowed);
   zb_store_destroy(it.values);
-  if (!has_values) {
-    zb_store_destroy(out->weights); /* there are none in the file: --weights brings them, else they are drawn */
-    out->weights = NULL;
-  }
   return status;
 }

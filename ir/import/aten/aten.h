@@ -10,23 +10,15 @@
 /* The form of the text that is understood (aten.format of the module). */
 enum { ZB_ATEN_FORMAT = 1 };
 
-/* A result of @main. */
-typedef struct zb_aten_result {
-  const char *name;    /* "loss" */
-  const char *updates; /* the buffer whose new value it is, or NULL */
-  zb_import_value *value;
-  zb_shape shape;
-  bool is_typed;
-} zb_aten_result;
+#define ZB_ATEN_EXPORT_HINT "export it again: zb.aten.export(model, (x, y), path=\"exported.mlir\")"
 
 typedef struct zb_aten {
   zb_import core; /* first: zb_aten_of casts a pointer to it */
   MlirModule module;
   MlirOperation main;
-  zb_store *values; /* of parameters, buffers and constants; NULL: the file names none */
-  zb_aten_result *results;
-  int result_count;
-  zb_map *numbers; /* MlirValue -> number in core.values */
+  zb_store *values;          /* of parameters, buffers and constants; NULL: the file names none */
+  zb_import_results results; /* of @main */
+  zb_map *numbers;           /* MlirValue -> number in core.values */
 } zb_aten;
 
 static inline zb_aten *zb_aten_of(zb_import *im) { return (zb_aten *)im; }

@@ -171,21 +171,25 @@ static zb_result read_node(zb_aten *it, MlirOperation op) {
 
 static zb_result read_results(zb_aten *it, MlirOperation last) {
   zb_import *im = &it->core;
-  it->result_count = (int)mlirOperationGetNumOperands(last);
-  it->results = zb_import_take(im, (size_t)it->result_count * sizeof *it->results + 1);
-  if (!it->results) return ZB_FAIL;
-  for (int i = 0; i < it->result_count; ++i) {
-    zb_aten_result *r = &it->results[i];
+  it->results.count = (int)mlirOperationGetNumOperands(last);
+  it->results.items = zb_import_take(im, (size_t)it->results.count * sizeof *it->results.items + 1);
+  if (!it->results.items) return ZB_FAIL;
+  for (int i = 0; i < it->results.count; ++i) {
+    zb_import_result *r = &it->results.items[i];
     MlirValue value = mlirOperationGetOperand(last, i);
     const int64_t number = zb_map_get_or(it->numbers, value.ptr, -1);
     if (number < 0) return zb_import_fail(im, NULL, "result %d is not known", i);
     r->value = im->values[number];
     r->is_typed = zb_type_shape(mlirValueGetType(value), &r->shape);
     r->name = text_of(im, entry_of(it, "res_attrs", i, "aten.output"));
-    r->updates = text_of(im, entry_of(it, "res_attrs", i, "aten.updates"));
-    if (!r->name == !r->updates)
+    const char *updates = text_of(im, entry_of(it, "res_attrs", i, "aten.updates"));
+    if (!r->name == !updates)
       return zb_import_fail(im, "write the file with zb.aten.export",
                             "result %d says neither aten.output nor aten.updates, or both", i);
+    const zb_import_value *buffer = updates ? zb_import_find(im, updates) : NULL;
+    if (updates && (!buffer || buffer->kind != ZB_VALUE_INITIAL))
+      return zb_import_fail(im, ZB_ATEN_EXPORT_HINT, "result %d updates '%s', which is no buffer", i, updates);
+    r->updates = buffer ? (int)buffer->number : -1;
   }
   return ZB_OK;
 }

@@ -144,55 +144,54 @@ static bool is_other_float(const Onnx__ValueInfoProto *output) {
   return dtype == ZB_F16 || dtype == ZB_BF16 || dtype == ZB_F64;
 }
 
-static void describe_outputs(const Onnx__GraphProto *graph, zb_text *text) {
-  for (size_t i = 0; i < graph->n_output; ++i) {
-    const Onnx__ValueInfoProto *output = graph->output[i];
-    zb_text_add(text, "%s'%s' (", i ? ", " : "", output->name);
-    zb_onnx_describe_type(output->type ? output->type->tensor_type : NULL, text);
-    zb_text_add(text, ")");
-  }
-}
-
-static zb_import_value *find_loss(zb_onnx *onnx) {
+/* The outputs of the graph; all that is no loss and no new value of a buffer is kept where none is named. */
+static zb_result read_results(zb_onnx *onnx, zb_import_results *out) {
   zb_import *im = &onnx->core;
-  const char *wanted = im->params->loss, *found = NULL;
-  zb_import_value *value = NULL;
-  int candidates = 0;
-  bool named = false; /* of several scalars "loss" is the loss */
-  const Onnx__ValueInfoProto *other = NULL;
-  for (size_t i = 0; i < onnx->graph->n_output; ++i) {
+  const bool keeps_all = im->params->inference && !im->params->output_count;
+  out->count = (int)onnx->graph->n_output;
+  out->items = zb_import_take(im, onnx->graph->n_output * sizeof *out->items + 1);
+  for (int i = 0; out->items && i < out->count; ++i) {
     const Onnx__ValueInfoProto *output = onnx->graph->output[i];
-    const char *name = output->name;
-    if (is_other_float(output)) other = output;
-    if (wanted ? strcmp(name, wanted) != 0 : !may_be_loss(output)) continue;
-    if (!named) found = output->name;
-    named |= strcmp(name, "loss") == 0;
-    ++candidates;
+    zb_import_result *r = &out->items[i];
+    zb_text type = {0};
+    zb_onnx_describe_type(output->type ? output->type->tensor_type : NULL, &type);
+    *r = (zb_import_result){.name = output->name,
+                            .value = zb_import_find(im, output->name),
+                            .is_typed = may_be_loss(output),
+                            .type_text = type.data ? zb_import_take_text(im, type.data, type.length) : "",
+                            .updates = -1};
+    zb_text_deinit(&type);
+    if (!r->type_text) return ZB_FAIL;
+    for (int k = 0; k < i && keeps_all; ++k)
+      if (r->value && out->items[k].value == r->value)
+        return zb_import_fail(im, "give each output a name of its own: an Identity makes another value",
+                              "two outputs are named '%s'", r->name);
+    if (keeps_all && r->value && is_updated_buffer(onnx, r->value)) r->updates = i;
   }
-  zb_text list = {0};
-  describe_outputs(onnx->graph, &list);
-  const char *all = list.data ? list.data : "none";
-  if (!found && wanted)
-    zb_import_fail(im, "pass one of them to --loss", "no output is named '%s': the outputs are %s", wanted, all);
-  else if (!found && other)
-    zb_import_fail(im, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported", other->name,
-                   zb_onnx_dtype_text(other->type->tensor_type->elem_type));
-  else if (!found) {
-    zb_import_fail(
-        im,
-        "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py does; "
-        "--inference compiles a model without a loss, to be evaluated alone",
-        "no scalar float output to minimize: the outputs are %s", all);
-  } else if (candidates > 1 && !wanted && !named) {
-    zb_import_fail(im, "say which one with --loss NAME", "%d outputs may be the loss: %s", candidates, all);
-  } else if (!(value = zb_import_find(im, found))) {
-    zb_import_fail(im, NULL, "output '%s' is made by no node", found);
-  }
-  zb_text_deinit(&list);
-  return value;
+  return out->items ? ZB_OK : ZB_FAIL;
 }
 
-/* ---- Rows ---- */
+static zb_import_result *find_loss(zb_onnx *onnx, const zb_import_results *from) {
+  const Onnx__ValueInfoProto *other = NULL;
+  bool may_be = onnx->core.params->loss != NULL;
+  for (size_t i = 0; i < onnx->graph->n_output; ++i) {
+    if (is_other_float(onnx->graph->output[i])) other = onnx->graph->output[i];
+    may_be = may_be || may_be_loss(onnx->graph->output[i]);
+  }
+  if (may_be || !other) return zb_import_find_loss(&onnx->core, from);
+  zb_import_fail(&onnx->core, ZB_ONNX_TYPES_HINT, "the loss '%s' has the element type %s, which is not supported",
+                 other->name, zb_onnx_dtype_text(other->type->tensor_type->elem_type));
+  return NULL;
+}
+
+static const zb_import_results results = {
+    .word = "output",
+    .whole = "model",
+    .scalar = "float output",
+    .loss_hint = "export a model whose forward() returns the mean loss of the micro-batch, as tools/export_onnx.py "
+                 "does; --inference compiles a model without a loss, to be evaluated alone",
+    .output_hint = "an exported forward() returns them beside the loss: return loss, logits",
+};
 
 /* ---- The whole ---- */
 
@@ -220,58 +219,6 @@ static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *sha
                              zb_import_file_location(im), "initializer", shape, data);
 }
 
-static bool is_output(const Onnx__GraphProto *graph, const char *name) {
-  for (size_t i = 0; i < graph->n_output; ++i)
-    if (strcmp(graph->output[i]->name, name) == 0) return true;
-  return false;
-}
-
-/* The outputs that --keep-output names: im->outputs. */
-static zb_result find_outputs(zb_onnx *onnx, const zb_import_value *loss) {
-  zb_import *im = &onnx->core;
-  const int count = im->params->output_count;
-  im->outputs = zb_import_take(im, ((size_t)count + 1) * sizeof *im->outputs);
-  if (!im->outputs) return ZB_FAIL;
-  im->output_count = count;
-  for (int i = 0; i < count; ++i) {
-    const char *name = im->params->outputs[i];
-    zb_import_value *value = is_output(onnx->graph, name) ? zb_import_find(im, name) : NULL;
-    zb_text list = {0};
-    if (!value) describe_outputs(onnx->graph, &list);
-    if (!value)
-      zb_import_fail(im, "an exported forward() returns them beside the loss: return loss, logits",
-                     "--keep-output: no output is named '%s': the outputs are %s", name,
-                     list.data ? list.data : "none");
-    zb_text_deinit(&list);
-    if (!value) return ZB_FAIL;
-    if (value == loss)
-      return zb_import_fail(im, "leave it out: the loss is computed in any case", "--keep-output: '%s' is the loss",
-                            name);
-    for (int k = 0; k < i; ++k)
-      if (im->outputs[k] == value) return zb_import_fail(im, NULL, "--keep-output: '%s' is named twice", name);
-    im->outputs[i] = value;
-  }
-  return ZB_OK;
-}
-
-/* Without a loss and without names: all of them, but new values of buffers. */
-static zb_result find_all_outputs(zb_onnx *onnx) {
-  zb_import *im = &onnx->core;
-  if (im->params->output_count) return find_outputs(onnx, NULL);
-  im->outputs = zb_import_take(im, (onnx->graph->n_output + 1) * sizeof *im->outputs);
-  for (size_t i = 0; im->outputs && i < onnx->graph->n_output; ++i) {
-    zb_import_value *value = zb_import_find(im, onnx->graph->output[i]->name);
-    if (!value) return zb_import_fail(im, NULL, "output '%s' is made by no node", onnx->graph->output[i]->name);
-    for (int k = 0; k < im->output_count; ++k)
-      if (im->outputs[k] == value)
-        return zb_import_fail(im, "give each output a name of its own: an Identity makes another value",
-                              "two outputs are named '%s'", value->name);
-    if (!is_updated_buffer(onnx, value)) im->outputs[im->output_count++] = value;
-  }
-  if (im->outputs && !im->output_count) return zb_import_fail(im, NULL, "the model has no outputs");
-  return im->outputs ? ZB_OK : ZB_FAIL;
-}
-
 static const zb_import_format format = {
     .rules = &zb_onnx_rules,
     .initial = "initializer",
@@ -287,9 +234,11 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if (!check_model(onnx) || !add_initializers(onnx) || !zb_onnx_add_inputs(onnx) || !zb_onnx_add_nodes(onnx))
     return ZB_FAIL;
   const bool inference = im->params->inference;
-  zb_import_value *loss = inference ? NULL : find_loss(onnx);
-  if (inference ? !find_all_outputs(onnx) : !loss || !find_outputs(onnx, loss)) return ZB_FAIL;
-  if (!find_buffers(onnx)) return ZB_FAIL;
+  zb_import_results from = results;
+  if (!read_results(onnx, &from)) return ZB_FAIL;
+  const zb_import_result *result = inference ? NULL : find_loss(onnx, &from);
+  if ((!inference && !result) || !zb_import_keep_outputs(im, &from, result) || !find_buffers(onnx)) return ZB_FAIL;
+  zb_import_value *loss = result ? result->value : NULL;
   zb_import_mark_needed(im, loss);
   if (!zb_import_check_nodes(im, zb_onnx_check_node) || !zb_onnx_check_merged(onnx)) return ZB_FAIL;
   zb_import_mark_values(im, loss);
@@ -307,7 +256,7 @@ static void close_files(zb_onnx *onnx) {
 
 zb_status zb_import_onnx(MlirContext context, const zb_import_params *params, zb_module *out) {
   *out = (zb_module){.context = context};
-  zb_onnx onnx = {.core = {.context = context, .params = params, .format = &format}};
+  zb_onnx onnx = {.core = {.context = context, .params = params, .format = &format, .has_weights = true}};
   zb_status status = zb_onnx_file_open(params->path, &onnx.file);
   if (!status) {
     onnx.graph = onnx.file.model->graph;

@@ -179,17 +179,6 @@ static zb_result refuse_op(zb_import_node *n, const char *what, const char *name
   return ZB_FAIL;
 }
 
-static bool is_listed(const char *list, const char *name) {
-  size_t length = strlen(name);
-  for (const char *c = list; *c;) {
-    const char *end = strchr(c, ' ');
-    size_t own = end ? (size_t)(end - c) : strlen(c);
-    if (own == length && memcmp(c, name, length) == 0) return true;
-    c += own + (end ? 1 : 0);
-  }
-  return false;
-}
-
 /* Whether the operator has an attribute in the opset of the file that it has lost since. */
 static bool is_old(const zb_import_node *n, const char *attribute) {
 #define BROADCASTS "Add And Div Equal Greater Less Mul Or Pow Sub Xor"
@@ -205,7 +194,7 @@ static bool is_old(const zb_import_node *n, const char *attribute) {
               {"paddings", "Pad", 2}};
   for (size_t i = 0; i < sizeof olds / sizeof *olds; ++i)
     if (strcmp(attribute, olds[i].attribute) == 0 && zb_onnx_of(n->im)->opset < olds[i].until &&
-        (!olds[i].operators || is_listed(olds[i].operators, n->kind)))
+        (!olds[i].operators || zb_word_index(olds[i].operators, n->kind) >= 0))
       return true;
   return false;
 }
@@ -217,25 +206,16 @@ zb_result zb_onnx_check_node(zb_import_node *n) {
     return refuse_op(n, "operator of domain", domain, zb_onnx_domain_hint);
   }
   if (!n->op) return refuse_op(n, "operator", proto->op_type, zb_onnx_unknown_hint);
-  int inputs = n->input_count;
-  if (inputs < n->op->min_inputs || (n->op->max_inputs >= 0 && inputs > n->op->max_inputs))
-    return zb_import_refuse(n, NULL, "it has %d inputs, expected %d to %d", inputs, n->op->min_inputs,
-                            n->op->max_inputs);
-  for (int i = 0; i < (n->op->max_inputs < 0 ? inputs : n->op->min_inputs); ++i) {
+  if (!zb_import_check_counts(n, (int)proto->n_output, "inputs", "outputs")) return ZB_FAIL;
+  for (int i = 0; i < (n->op->max_inputs < 0 ? n->input_count : n->op->min_inputs); ++i) {
     if (!zb_import_has(n, i)) return zb_import_refuse(n, NULL, "input %d is missing", i);
   }
-  if (proto->n_output < 1 || (n->op->max_outputs >= 0 && (int)proto->n_output > n->op->max_outputs))
-    return zb_import_refuse(n, NULL, "it has %zu outputs, expected 1 to %d", proto->n_output, n->op->max_outputs);
   if (proto->base.n_unknown_fields) return zb_import_refuse(n, NULL, "it has fields that are not understood");
   for (size_t i = 0; i < proto->n_attribute; ++i) {
     const Onnx__AttributeProto *attr = proto->attribute[i];
     const char *name = attr->name;
-    if (!is_listed(n->op->attributes, name) && !is_old(n, name)) {
-      char hint[192];
-      snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "it has no attributes that are understood",
-               n->op->attributes);
-      return zb_import_refuse(n, hint, "attribute '%s' is not understood", name);
-    }
+    if (!is_old(n, name) && !zb_import_check_name(n, "attribute", name, "it has no attributes that are understood"))
+      return ZB_FAIL;
     if (attr->ref_attr_name && *attr->ref_attr_name)
       return zb_import_refuse(n, NULL, "attribute '%s' refers to one of a function, and this node is in none", name);
   }

@@ -195,12 +195,6 @@ zb_result zb_paddle_find_buffers(zb_paddle *it) {
 
 /* ---- Where gradients stop ---- */
 
-static bool carries_any(const zb_import_node *n, const bool *carries) {
-  for (int i = 0; i < n->input_count; ++i)
-    if (n->inputs[i] && (n->gradient >> (i < 31 ? i : 31) & 1) && carries[n->inputs[i]->number]) return true;
-  return false;
-}
-
 zb_result zb_paddle_mark_stops(zb_paddle *it) {
   zb_import *im = &it->core;
   bool *carries = zb_import_take(im, im->value_count * sizeof *carries + 1);
@@ -208,7 +202,7 @@ zb_result zb_paddle_mark_stops(zb_paddle *it) {
     carries[i] = im->values[i]->role == ZB_ROLE_TRAINED && im->values[i]->kind == ZB_VALUE_INITIAL;
   for (size_t i = 0; carries && i < it->program.op_count; ++i) {
     zb_paddle_op *op = &it->program.ops[i];
-    if (!op->node || !op->node->needed || !carries_any(op->node, carries)) continue;
+    if (!op->node || !op->node->needed || !zb_import_carries(op->node, op->node->gradient, carries)) continue;
     for (int s = 0; s < op->output_count; ++s)
       for (int k = 0; k < op->outputs[s].count; ++k) {
         zb_paddle_value *value = op->outputs[s].values[k];

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Files ---- */
-
 /* ---- Values ---- */
 
 /* A value from the file beside the program; else what the startup program fills it with; else none. */
@@ -36,17 +34,12 @@ static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *sha
   return im->failed ? ZB_FAIL : ZB_OK;
 }
 
-static zb_result left(zb_import *im, const zb_import_value *value) {
-  return zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
-}
-
 static const zb_import_format format = {
     .initial = "parameter",
     .types_hint = "float32 is supported, with dimensions that are known: paddle.static.data(name, [4, 32], ...); zbc "
                   "--precision bf16 then computes in bf16",
     .parameters_hint = "parameters of the program whose stop_gradient is False are trained; or name them with --train",
     .load = load,
-    .left = left,
 };
 
 /* Whether the startup program says the values of all parameters: then it is taken at its word. Else they are drawn. */
@@ -64,20 +57,10 @@ static bool fills_all(const zb_paddle *it) {
 
 /* ---- Nodes ---- */
 
-static bool is_listed(const char *list, const char *name) {
-  const size_t length = strlen(name);
-  for (const char *at = list; *at;) {
-    const size_t word = strcspn(at, " ");
-    if (word == length && memcmp(at, name, word) == 0) return true;
-    at += word + strspn(at + word, " ");
-  }
-  return false;
-}
-
 static bool names_slot(const char *slots, const char *name) {
   char starred[80];
   snprintf(starred, sizeof starred, "%.70s*", name);
-  return is_listed(slots, name) || is_listed(slots, starred);
+  return zb_word_index(slots, name) >= 0 || zb_word_index(slots, starred) >= 0;
 }
 
 /* Every attribute and operand must be one that the row reads. */
@@ -86,9 +69,8 @@ static zb_result check_reads(zb_import_node *n) {
   char hint[256];
   for (int i = 0; i < op->attribute_count; ++i) {
     const char *name = op->attributes[i].name;
-    if (is_listed(n->op->attributes, name) || zb_paddle_is_ignored(name)) continue;
-    snprintf(hint, sizeof hint, *n->op->attributes ? "understood: %s" : "none is understood", n->op->attributes);
-    return zb_import_refuse(n, hint, "attribute '%s' is not understood", name);
+    if (!zb_paddle_is_ignored(name) && !zb_import_check_name(n, "attribute", name, "none is understood"))
+      return ZB_FAIL;
   }
   for (int s = 0; s < op->input_count; ++s) {
     const zb_paddle_slot *slot = &op->inputs[s];
@@ -150,6 +132,7 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
                             "paddle.static.data(name, [4, 32], ...)"))
     return ZB_FAIL;
   it->fills = !it->values && fills_all(it);
+  im->has_weights = it->values || it->fills;
   if (!zb_import_nodes(im) || !flatten_loss(im, loss) || !zb_import_finish(im, loss, out)) return ZB_FAIL;
   if (!it->update_count) return ZB_OK;
   return zb_import_mark_optimizer(im, it->updates, it->update_count, mlirModuleGetOperation(out->module));
@@ -163,12 +146,7 @@ zb_status zb_import_paddle(MlirContext context, const zb_import_params *params, 
   ZB_TRY(zb_import_source_open(params->path, NULL, &it.source));
   it.core.source_bytes = it.source.bytes;
   zb_status status = zb_import_run(&it.core, import_graph, out);
-  const bool has_values = it.values || it.fills;
   zb_import_source_close(&it.source);
   zb_store_destroy(it.values);
-  if (!has_values) {
-    zb_store_destroy(out->weights); /* none are in the file: --weights brings them, else they are drawn */
-    out->weights = NULL;
-  }
   return status;
 }

@@ -97,7 +97,7 @@ static zb_result read_argument(zb_stablehlo *it, MlirValue value, int index) {
 /* The number in front is the place in the tuple that the function returns. */
 static zb_result read_result(zb_stablehlo *it, MlirType type, int index) {
   zb_import *im = &it->core;
-  zb_stablehlo_result *r = &it->results[index];
+  zb_import_result *r = &it->results.items[index];
   MlirStringRef path = string_of(entry_of(it->main, "res_attrs", index, "jax.result_info"));
   const char *root, *rest = "";
   r->updates = -1;
@@ -169,9 +169,9 @@ static zb_result apply_argument(zb_stablehlo *it, const json_t *entry) {
 }
 
 static zb_result apply_result(zb_stablehlo *it, const json_t *entry) {
-  const int index = index_of(it, entry, "results", it->result_count);
+  const int index = index_of(it, entry, "results", it->results.count);
   if (index < 0) return ZB_FAIL;
-  zb_stablehlo_result *r = &it->results[index];
+  zb_import_result *r = &it->results.items[index];
   const char *role = json_string_value(json_object_get(entry, "role"));
   const json_t *updates = json_object_get(entry, "updates_arg");
   r->is_loss = role && strcmp(role, "loss") == 0;
@@ -226,63 +226,22 @@ zb_result zb_stablehlo_read_signature(zb_stablehlo *it) {
   MlirBlock block = mlirRegionGetFirstBlock(region);
   if (mlirBlockIsNull(block)) return zb_import_fail(im, NULL, "@main has no body");
   it->argument_count = (int)mlirBlockGetNumArguments(block);
-  it->result_count = (int)mlirFunctionTypeGetNumResults(function);
+  it->results = (zb_import_results){
+      .most_listed = 8,
+      .word = "result",
+      .whole = "function",
+      .scalar = "f32 result",
+      .loss_hint = "lower a function that returns the mean loss of the micro-batch; --inference compiles one without",
+  };
+  it->results.count = (int)mlirFunctionTypeGetNumResults(function);
   it->arguments = zb_import_take(im, ((size_t)it->argument_count + 1) * sizeof *it->arguments);
-  it->results = zb_import_take(im, ((size_t)it->result_count + 1) * sizeof *it->results);
-  if (!it->arguments || !it->results) return ZB_FAIL;
+  it->results.items = zb_import_take(im, ((size_t)it->results.count + 1) * sizeof *it->results.items);
+  if (!it->arguments || !it->results.items) return ZB_FAIL;
   for (int i = 0; i < it->argument_count; ++i)
     if (!read_argument(it, mlirBlockGetArgument(block, i), i)) return ZB_FAIL;
-  for (int i = 0; i < it->result_count; ++i)
+  for (int i = 0; i < it->results.count; ++i)
     if (!read_result(it, mlirFunctionTypeGetResult(function, i), i)) return ZB_FAIL;
   return im->params->roles ? read_roles(it) : ZB_OK;
-}
-
-/* ---- The loss ---- */
-
-static bool may_be_loss(const zb_stablehlo_result *r) {
-  return r->updates < 0 && r->is_typed && r->shape.rank == 0 && r->shape.dtype == ZB_F32;
-}
-
-static void describe_results(const zb_stablehlo *it, zb_text *text) {
-  enum { LISTED = 8 };
-  int listed = 0;
-  char shape[96];
-  for (int i = 0; i < it->result_count && listed < LISTED; ++i) {
-    const zb_stablehlo_result *r = &it->results[i];
-    if (r->updates < 0)
-      zb_text_add(text, "%s'%s' (%s)", listed++ ? ", " : "", r->name,
-                  r->is_typed ? zb_shape_text(&r->shape, shape) : "?");
-  }
-}
-
-zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it) {
-  zb_import *im = &it->core;
-  const char *wanted = im->params->loss;
-  zb_stablehlo_result *found = NULL;
-  int candidates = 0;
-  bool is_sure = false;
-  for (int i = 0; i < it->result_count; ++i) {
-    zb_stablehlo_result *r = &it->results[i];
-    if (wanted ? strcmp(r->name, wanted) != 0 : !may_be_loss(r)) continue;
-    if (!is_sure) found = r;
-    is_sure |= r->is_loss || strcmp(r->name, "loss") == 0; /* of several the one of that name */
-    ++candidates;
-  }
-  if (found && (candidates == 1 || is_sure)) return found;
-  zb_text list = {0};
-  describe_results(it, &list);
-  const char *all = list.data ? list.data : "none";
-  if (wanted)
-    zb_import_fail(im, "pass one of them to --loss", "%s result is named '%s': the results are %s",
-                   found ? "more than one" : "no", wanted, all);
-  else if (found)
-    zb_import_fail(im, "say which one with --loss NAME", "%d results may be the loss: %s", candidates, all);
-  else
-    zb_import_fail(im,
-                   "lower a function that returns the mean loss of the micro-batch; --inference compiles one without",
-                   "no scalar f32 result to minimize: the results are %s", all);
-  zb_text_deinit(&list);
-  return NULL;
 }
 
 /* @main, else the only function. */

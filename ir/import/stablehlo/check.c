@@ -61,7 +61,7 @@ static void fill(zb_known *value, bool is_parameter, uint64_t *state) {
 /* ---- The second import: the loss and the gradients as outputs ---- */
 
 /* Nodes that the loss and the gradients need; false: one has no row. */
-static bool mark(check *c, zb_stablehlo_result *loss) {
+static bool mark(check *c, zb_import_result *loss) {
   zb_import *im = &c->second.core;
   im->outputs = zb_import_take(im, ((size_t)c->count + 2) * sizeof *im->outputs);
   if (!im->outputs) return false;
@@ -231,9 +231,9 @@ static zb_result check_graph(zb_import *im, zb_module *out) {
   (void)out;
   if (!zb_stablehlo_find_main(second) || !zb_stablehlo_read_signature(second) || !zb_stablehlo_flatten(second))
     return ZB_FAIL;
-  for (int r = 0; r < second->result_count; ++r)
-    second->results[r].updates = c->it->results[r].updates;
-  zb_stablehlo_result *loss = zb_stablehlo_find_loss(second);
+  for (int r = 0; r < second->results.count; ++r)
+    second->results.items[r].updates = c->it->results.items[r].updates;
+  zb_import_result *loss = zb_import_find_loss(im, &second->results);
   if (!loss || !mark(c, loss) || !build_arguments(c) || !zb_import_nodes(im)) return ZB_FAIL;
   if (!zb_stablehlo_machine_init(&machine, &im->memory, im->builder.block)) return ZB_FAIL;
   if (flops_of(im->builder.block, &machine.storage) <= FLOPS_MAX) compute(c, &machine);

@@ -326,7 +326,7 @@ zb_result zb_stablehlo_flatten(zb_stablehlo *it) {
   zb_import *im = &it->core;
   it->values = zb_arena_map_pointer(&im->memory);
   it->integers = zb_arena_map_pointer(&im->memory);
-  zb_import_value **arguments = take_values(it, it->argument_count), **returned = take_values(it, it->result_count);
+  zb_import_value **arguments = take_values(it, it->argument_count), **returned = take_values(it, it->results.count);
   MlirBlock block = only_block(it->main, 0);
   if (!it->values || !it->integers || !arguments || !returned) return zb_import_memory(im);
   if (mlirBlockIsNull(block)) return refuse_at(it, it->main, NULL, "expected a function of one block");
@@ -335,9 +335,10 @@ zb_result zb_stablehlo_flatten(zb_stablehlo *it) {
     if (!arguments[i]) return ZB_FAIL;
     arguments[i]->index = (size_t)i;
   }
-  if (!flatten_block(it, it->main, block, arguments, it->argument_count, returned, it->result_count, 0)) return ZB_FAIL;
-  for (int i = 0; i < it->result_count; ++i)
-    it->results[i].value = returned[i];
+  if (!flatten_block(it, it->main, block, arguments, it->argument_count, returned, it->results.count, 0))
+    return ZB_FAIL;
+  for (int i = 0; i < it->results.count; ++i)
+    it->results.items[i].value = returned[i];
   for (size_t i = 0; i < im->value_count; ++i)
     if (im->values[i]->kind == ZB_VALUE_NODE) im->values[i]->producer = &im->nodes[im->values[i]->index];
   return ZB_OK;

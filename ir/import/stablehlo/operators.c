@@ -87,11 +87,7 @@ zb_result zb_stablehlo_check_node(zb_import_node *n) {
     const char *kind = zb_stablehlo_kind(op, &is_chlo);
     return zb_import_refuse(n, zb_stablehlo_unknown_hint(kind ? kind : n->kind), "this op is not supported");
   }
-  if (n->input_count < n->op->min_inputs || (n->op->max_inputs >= 0 && n->input_count > n->op->max_inputs))
-    return zb_import_refuse(n, NULL, "it has %d operands, expected %d to %d", n->input_count, n->op->min_inputs,
-                            n->op->max_inputs);
-  if (n->output_count < 1 || (n->op->max_outputs >= 0 && n->output_count > n->op->max_outputs))
-    return zb_import_refuse(n, NULL, "it has %d results, expected 1 to %d", n->output_count, n->op->max_outputs);
+  if (!zb_import_check_counts(n, n->output_count, "operands", "results")) return ZB_FAIL;
   if (!zb_stablehlo_of(n->im)->is_step && !n->im->params->inference && zb_stablehlo_is_placed(op, "custom_vjp_call"))
     return zb_import_refuse(
         n, "lower the whole step (jax.value_and_grad): its gradients are compared with those made here",

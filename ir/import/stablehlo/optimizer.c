@@ -41,7 +41,7 @@ typedef struct next {
 static const zb_import_value *old_value(const formulas *f, int argument) { return f->it->arguments[argument].value; }
 
 static const zb_import_value *new_value(const formulas *f, int argument) {
-  return f->it->results[f->it->arguments[argument].updated_by].value;
+  return f->it->results.items[f->it->arguments[argument].updated_by].value;
 }
 
 static bool compute(const formulas *f, point at, next *out) {

@@ -39,31 +39,6 @@ static zb_status read_module(MlirContext context, const char *path, MlirModule *
   return status;
 }
 
-/* ---- What rows use ---- */
-
-/* ---- Loss and outputs ---- */
-
-/* The results that --keep-output names; all of them where there is no loss and none is named. */
-static zb_result find_outputs(zb_stablehlo *it, const zb_stablehlo_result *loss) {
-  zb_import *im = &it->core;
-  const int named = im->params->output_count;
-  im->outputs = zb_import_take(im, ((size_t)named + (size_t)it->result_count + 1) * sizeof *im->outputs);
-  if (!im->outputs) return ZB_FAIL;
-  for (int i = 0; i < (named ? named : it->result_count); ++i) {
-    zb_stablehlo_result *r = NULL;
-    if (!named && loss) break;
-    for (int k = 0; k < it->result_count && named; ++k)
-      if (strcmp(it->results[k].name, im->params->outputs[i]) == 0) r = &it->results[k];
-    if (!named) r = &it->results[i];
-    if (!r) return zb_import_fail(im, NULL, "--keep-output: no result is named '%s'", im->params->outputs[i]);
-    if (r == loss) return zb_import_fail(im, "leave it out", "--keep-output: '%s' is the loss", r->name);
-    if (r->updates >= 0) continue;
-    r->value->name = r->name;
-    im->outputs[im->output_count++] = r->value;
-  }
-  return im->output_count || loss ? ZB_OK : zb_import_fail(im, NULL, "the function has no results");
-}
-
 /* ---- Arguments ---- */
 
 #define NAMES_HINT                                                                                                     \
@@ -83,8 +58,7 @@ static zb_result propose_roles(zb_stablehlo *it) {
   for (int i = 0; i < it->argument_count; ++i) {
     zb_stablehlo_argument *a = &it->arguments[i];
     if (a->role != ZB_STABLEHLO_OPEN) continue;
-    const bool is_float = a->is_typed && (a->shape.dtype == ZB_F32 || a->shape.dtype == ZB_BF16 ||
-                                          a->shape.dtype == ZB_F16 || a->shape.dtype == ZB_F64);
+    const bool is_float = a->is_typed && zb_dtype_is_float(a->shape.dtype);
     const bool is_first = !it->is_step && a->root && root && strcmp(a->root, root) == 0;
     const bool is_named = zb_import_match(p->train, p->train_count, a->name, NULL) > 0;
     a->role = is_float && (is_first || is_named) ? ZB_STABLEHLO_PARAMETER : ZB_STABLEHLO_INPUT;
@@ -120,7 +94,7 @@ static zb_result settle_arguments(zb_stablehlo *it) {
     value->is_typed = a->is_typed;
     value->type = a->shape;
     value->type_text = a->is_typed ? zb_dtype_name(a->shape.dtype) : "unknown type";
-    const bool is_kept = it->is_step && a->updated_by >= 0 && it->results[a->updated_by].value == value;
+    const bool is_kept = it->is_step && a->updated_by >= 0 && it->results.items[a->updated_by].value == value;
     value->role = is_kept ? ZB_ROLE_FROZEN : ZB_ROLE_TRAINED;
     value->is_listed = true;
     ++im->initial_count;
@@ -143,8 +117,6 @@ static zb_result build_inputs(zb_stablehlo *it) {
   return ZB_OK;
 }
 
-/* ---- Nodes ---- */
-
 /* ---- The whole ---- */
 
 /* Weights are no part of the file. */
@@ -155,10 +127,6 @@ static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *sha
   return ZB_OK;
 }
 
-static zb_result left(zb_import *im, const zb_import_value *value) {
-  return zb_import_fail(im, NULL, "the parameter '%s' is not trained", value->name);
-}
-
 const zb_import_format zb_stablehlo_format = {
     .rules = &zb_stablehlo_rules,
     .initial = "argument",
@@ -166,7 +134,6 @@ const zb_import_format zb_stablehlo_format = {
     .parameters_hint = NAMES_HINT,
     .takes_f64 = true,
     .load = load,
-    .left = left,
 };
 
 /* What the step does to parameters, for zb_compile. Nothing in a loss alone says what its gradients are. */
@@ -182,8 +149,8 @@ static zb_result import_graph(zb_import *im, zb_module *out) {
   if (!zb_stablehlo_find_main(it) || !zb_stablehlo_read_signature(it) || !zb_stablehlo_flatten(it) ||
       !zb_stablehlo_read_step(it))
     return ZB_FAIL;
-  zb_stablehlo_result *loss = inference ? NULL : zb_stablehlo_find_loss(it);
-  if ((!inference && !loss) || !find_outputs(it, loss) || !propose_roles(it)) return ZB_FAIL;
+  zb_import_result *loss = inference ? NULL : zb_import_find_loss(im, &it->results);
+  if ((!inference && !loss) || !zb_import_keep_outputs(im, &it->results, loss) || !propose_roles(it)) return ZB_FAIL;
   if (loss) loss->value->name = loss->name;
   zb_import_mark_needed(im, loss ? loss->value : NULL);
   if (!zb_import_check_nodes(im, zb_stablehlo_check_node)) return ZB_FAIL;
@@ -205,7 +172,5 @@ zb_status zb_import_stablehlo(MlirContext context, const zb_import_params *param
   if (!status) status = zb_import_run(&it.core, import_graph, out);
   if (!mlirModuleIsNull(it.module)) mlirModuleDestroy(it.module);
   mlirContextSetAllowUnregisteredDialects(context, allowed);
-  zb_store_destroy(out->weights); /* empty: there are none in the file, and none are drawn here */
-  out->weights = NULL;
   return status;
 }

@@ -31,23 +31,13 @@ typedef struct zb_stablehlo_argument {
   bool is_typed;
 } zb_stablehlo_argument;
 
-typedef struct zb_stablehlo_result {
-  const char *name;       /* "layer0.b", "loss"; "result0" where the file names nothing */
-  bool is_loss;           /* says a file of roles */
-  int updates;            /* the argument whose new value it is; -1: none */
-  zb_import_value *value; /* behind zb_stablehlo_flatten */
-  zb_shape shape;
-  bool is_typed;
-} zb_stablehlo_result;
-
 typedef struct zb_stablehlo {
   zb_import core; /* first: zb_stablehlo_of casts a pointer to it */
   MlirModule module;
   MlirOperation main;
   zb_stablehlo_argument *arguments;
   int argument_count;
-  zb_stablehlo_result *results;
-  int result_count;
+  zb_import_results results; /* their values: behind zb_stablehlo_flatten */
   bool has_names;            /* of arguments */
   bool is_unchecked;         /* gradients of the step were not compared */
   bool is_step;              /* some results are new values of arguments */
@@ -163,17 +153,12 @@ bool zb_stablehlo_are_alike(zb_import_node *n, int count);
 bool zb_stablehlo_read_window(zb_import_node *n, const zb_shape *in, zb_stablehlo_window *w); /* false: reported */
 zb_result zb_stablehlo_reduce_any(zb_import_node *n, const int64_t *axes, int axis_count);
 MlirValue zb_stablehlo_total_order(zb_import_node *n, MlirValue x);
-static inline bool zb_stablehlo_is_float(zb_dtype dtype) {
-  return dtype == ZB_F32 || dtype == ZB_F64 || dtype == ZB_BF16 || dtype == ZB_F16;
-}
 
 /* ---- arguments.c ---- */
 /* Arguments and results of @main, with the names and roles that the file and --roles give. */
 zb_result zb_stablehlo_read_signature(zb_stablehlo *it);
 /* Sets it->main: @main, else the only function. */
 zb_result zb_stablehlo_find_main(zb_stablehlo *it);
-/* The result to minimize; NULL after reporting. */
-zb_stablehlo_result *zb_stablehlo_find_loss(zb_stablehlo *it);
 
 /* ---- flatten.c ---- */
 /* Values for all arguments, nodes for all ops of @main. */

@@ -24,7 +24,7 @@ static void read_formula(zb_stablehlo *it, const zb_import_value *value, formula
 }
 
 /* The arguments in a formula that have the type of a result, as bits of `out`; the number of them. */
-static int candidates(zb_stablehlo *it, const zb_stablehlo_result *r, bool *out) {
+static int candidates(zb_stablehlo *it, const zb_import_result *r, bool *out) {
   int found = 0;
   formula f;
   if (!r->is_typed || !r->value) return 0;
@@ -40,7 +40,7 @@ static int candidates(zb_stablehlo *it, const zb_stablehlo_result *r, bool *out)
 }
 
 static void assign(zb_stablehlo *it, int result, int argument) {
-  it->results[result].updates = argument;
+  it->results.items[result].updates = argument;
   it->arguments[argument].updated_by = result;
 }
 
@@ -48,8 +48,8 @@ static void assign(zb_stablehlo *it, int result, int argument) {
 static void assign_donated(zb_stablehlo *it) {
   for (int i = 0; i < it->argument_count; ++i) {
     const zb_stablehlo_argument *a = &it->arguments[i];
-    if (a->donated_to < 0 || a->donated_to >= it->result_count || a->updated_by >= 0) continue;
-    const zb_stablehlo_result *r = &it->results[a->donated_to];
+    if (a->donated_to < 0 || a->donated_to >= it->results.count || a->updated_by >= 0) continue;
+    const zb_import_result *r = &it->results.items[a->donated_to];
     if (r->updates < 0 && r->is_typed && a->is_typed && zb_shape_equal(&r->shape, &a->shape))
       assign(it, a->donated_to, i);
   }
@@ -63,13 +63,13 @@ static zb_result assign_by_dataflow(zb_stablehlo *it) {
   for (bool goes_on = true, by_order = false; goes_on;) {
     goes_on = false;
     int last = -1;
-    for (int r = 0; r < it->result_count; ++r) {
-      if (it->results[r].updates >= 0) {
-        last = it->results[r].updates;
+    for (int r = 0; r < it->results.count; ++r) {
+      if (it->results.items[r].updates >= 0) {
+        last = it->results.items[r].updates;
         continue;
       }
       memset(can, 0, (size_t)it->argument_count);
-      const int found = candidates(it, &it->results[r], can);
+      const int found = candidates(it, &it->results.items[r], can);
       if (found == 0 || (found > 1 && !by_order)) continue;
       int argument = 0;
       while (argument < it->argument_count && (!can[argument] || (found > 1 && argument <= last)))
@@ -94,8 +94,8 @@ static bool *loss_slice(zb_stablehlo *it) {
   zb_import *im = &it->core;
   bool *in = zb_import_take(im, im->value_count + 1);
   if (!in) return NULL;
-  for (int r = 0; r < it->result_count; ++r) {
-    const zb_stablehlo_result *result = &it->results[r];
+  for (int r = 0; r < it->results.count; ++r) {
+    const zb_import_result *result = &it->results.items[r];
     const bool is_loss =
         result->updates < 0 && result->is_typed && result->shape.rank == 0 && result->shape.dtype == ZB_F32;
     if (is_loss) in[result->value->number] = true;
@@ -125,8 +125,8 @@ static zb_result set_roles(zb_stablehlo *it) {
     zb_stablehlo_argument *a = &it->arguments[i];
     if (a->updated_by < 0 || a->is_given) continue;
     formula f;
-    read_formula(it, it->results[a->updated_by].value, &f);
-    const bool is_same = it->results[a->updated_by].value == a->value; /* frozen: given back as it is */
+    read_formula(it, it->results.items[a->updated_by].value, &f);
+    const bool is_same = it->results.items[a->updated_by].value == a->value; /* frozen: given back as it is */
     a->role = is_float(a) && it->in_loss[a->value->number] && (has_gradient(it, &f) || is_same) ? ZB_STABLEHLO_PARAMETER
                                                                                                 : ZB_STABLEHLO_STATE;
   }
@@ -159,7 +159,7 @@ static zb_result read_update(zb_stablehlo *it, int parameter, zb_stablehlo_updat
   *u = (zb_stablehlo_update){.parameter = parameter};
   for (int k = -1; k < u->state_count; ++k) {
     formula f;
-    read_formula(it, it->results[it->arguments[k < 0 ? parameter : u->states[k]].updated_by].value, &f);
+    read_formula(it, it->results.items[it->arguments[k < 0 ? parameter : u->states[k]].updated_by].value, &f);
     for (size_t i = 0; i < f.count; ++i) {
       if (f.values[i]->kind != ZB_VALUE_INPUT) continue;
       const zb_stablehlo_argument *a = &it->arguments[f.values[i]->index];
@@ -223,7 +223,7 @@ static zb_result check_no_norms(zb_stablehlo *it) {
   if (!in) return ZB_FAIL;
   for (int i = 0; i < it->argument_count; ++i)
     if (it->arguments[i].role == ZB_STABLEHLO_PARAMETER && it->arguments[i].updated_by >= 0)
-      in[it->results[it->arguments[i].updated_by].value->number] = true;
+      in[it->results.items[it->arguments[i].updated_by].value->number] = true;
   for (zb_import_node *n = im->nodes + im->node_count; n-- > im->nodes;) {
     bool any = false, is_forward = false;
     zb_shape shape;
@@ -248,8 +248,8 @@ static zb_result check_no_norms(zb_stablehlo *it) {
 zb_result zb_stablehlo_read_step(zb_stablehlo *it) {
   zb_import *im = &it->core;
   bool is_given = false;
-  for (int r = 0; r < it->result_count; ++r)
-    is_given = is_given || it->results[r].updates >= 0;
+  for (int r = 0; r < it->results.count; ++r)
+    is_given = is_given || it->results.items[r].updates >= 0;
   if (!is_given) assign_donated(it);
   if (!is_given && !assign_by_dataflow(it)) return ZB_FAIL;
   it->in_loss = loss_slice(it);
@@ -258,14 +258,14 @@ zb_result zb_stablehlo_read_step(zb_stablehlo *it) {
   int count = 0;
   for (int i = 0; i < it->argument_count; ++i) {
     const zb_stablehlo_argument *a = &it->arguments[i];
-    if (a->role != ZB_STABLEHLO_PARAMETER || a->updated_by < 0 || it->results[a->updated_by].value == a->value)
+    if (a->role != ZB_STABLEHLO_PARAMETER || a->updated_by < 0 || it->results.items[a->updated_by].value == a->value)
       continue;
     if (!read_update(it, i, &updates[count++])) return ZB_FAIL;
   }
   it->is_step = count > 0;
   if (!it->is_step) {
-    for (int r = 0; r < it->result_count && !is_given; ++r)
-      it->results[r].updates = -1;
+    for (int r = 0; r < it->results.count && !is_given; ++r)
+      it->results.items[r].updates = -1;
     for (int i = 0; i < it->argument_count && !is_given; ++i)
       it->arguments[i].updated_by = -1,
       it->arguments[i].role = it->arguments[i].is_given ? it->arguments[i].role : ZB_STABLEHLO_OPEN;
@@ -274,7 +274,7 @@ zb_result zb_stablehlo_read_step(zb_stablehlo *it) {
   /* Names of parameters are those of the results, where arguments have none. */
   for (int u = 0; u < count && !it->has_names; ++u) {
     zb_stablehlo_argument *a = &it->arguments[updates[u].parameter];
-    if (!a->is_given) a->name = it->results[a->updated_by].name;
+    if (!a->is_given) a->name = it->results.items[a->updated_by].name;
   }
   if (!check_owners(it, updates, count)) return ZB_FAIL;
   if (im->params->has_optimizer) return ZB_OK;
