@@ -393,14 +393,13 @@ zb_status zb_executor_compute(zb_executor *e, const zb_plan_job *job) {
 }
 
 zb_status zb_executor_post(zb_executor *e, const zb_plan_job *job) {
-  const zb_transport_def *def = e->params.transport_def;
   const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
-  bool sends = zb_job_flow(job->kind) == ZB_PARTS_OUT;
-  if (e->params.poison && !sends) /* what was there before must not pass for what was received */
+  if (e->params.poison &&
+      zb_job_flow(job->kind) == ZB_PARTS_IN) /* what was there before must not pass for what was received */
     for (uint32_t i = 0; i < job->parts.count; ++i)
       memset(e->arena + parts[i].offset, ZB_POISON_BYTE, parts[i].bytes);
-  return (sends ? def->post_send : def->post_recv)(e->params.transport, e->params.rank, job->message, e->arena, parts,
-                                                   (int)job->parts.count);
+  return e->params.transport_def->post(e->params.transport, e->params.rank, job->message, e->arena, parts,
+                                       (int)job->parts.count);
 }
 
 static zb_status run_read(zb_executor *e, const zb_plan_job *job) {

@@ -24,11 +24,10 @@ typedef struct zb_transport_def {
   const zb_group_def *group_def; /* how the processes find each other; NULL: there is one process */
   zb_status (*open)(const zb_transport_params *params, zb_transport **out);
   void (*close)(zb_transport *transport);
-  /* Posts; never blocks, never allocates. parts are ranges of `arena`; the memory must stay valid until complete. */
-  zb_status (*post_send)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
-                         int part_count);
-  zb_status (*post_recv)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
-                         int part_count);
+  /* Posts a rank's side of a message: it is the sender or the receiver. Never blocks, never allocates. parts are ranges
+   * of `arena`; the memory must stay valid until complete. */
+  zb_status (*post)(zb_transport *transport, int rank, int message, void *arena, const zb_plan_range *parts,
+                    int part_count);
   /* Blocks until the message that this rank posted is complete on its side. PEER or TIMEOUT on failure. */
   zb_status (*wait)(zb_transport *transport, int rank, int message);
   /* Whether it is complete, without blocking. */

@@ -329,7 +329,7 @@ static zb_status nccl_post(zb_transport *transport, int rank, int message, void 
   if (transport->aborted)
     return ZB_ERROR(PEER, "rank %d stops: %s", rank, transport->reason[0] ? transport->reason : "NCCL was aborted");
   if (is_inside(transport, message))
-    return zb_transport_streams.post_send(transport->inside, rank, message, arena, parts, part_count);
+    return zb_transport_streams.post(transport->inside, rank, message, arena, parts, part_count);
   return enqueue(transport, rank, message, arena, parts, part_count);
 }
 
@@ -392,8 +392,7 @@ const zb_transport_def zb_transport_nccl = {
     .summary = "a GPU a process, with one rank or several; NCCL between processes",
     .open = nccl_open,
     .close = nccl_close,
-    .post_send = nccl_post,
-    .post_recv = nccl_post,
+    .post = nccl_post,
     .wait = nccl_wait,
     .test = nccl_test,
     .reset = nccl_reset,

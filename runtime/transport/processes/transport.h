@@ -18,6 +18,6 @@ int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message)
 
 /* What the rows of all wires, and that of threads, have in common, within a zb_transport_def. */
 #define ZB_PROCESSES_FUNCTIONS                                                                                         \
-  .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post_send = zb_processes_post,              \
-  .post_recv = zb_processes_post, .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset,   \
-  .abort = zb_processes_abort, .revive = zb_processes_revive, .complete_ps = zb_processes_complete_ps
+  .copies = true, .open = zb_processes_open, .close = zb_processes_close, .post = zb_processes_post,                   \
+  .wait = zb_processes_wait, .test = zb_processes_test, .reset = zb_processes_reset, .abort = zb_processes_abort,      \
+  .revive = zb_processes_revive, .complete_ps = zb_processes_complete_ps

@@ -35,9 +35,9 @@ static void test_parts_split_differently(void) {
     from[i] = (unsigned char)i, to[i] = 255;
   const zb_plan_range out[] = {{10, 30}, {100, 70}}, in[] = {{0, 64}, {64, 6}, {150, 30}};
   CU_ASSERT_FALSE(def->test(transport, 0, 0));
-  TINY_OK(def->post_recv(transport, 1, 0, to, in, 3));
+  TINY_OK(def->post(transport, 1, 0, to, in, 3));
   CU_ASSERT_FALSE(def->test(transport, 1, 0));
-  TINY_OK(def->post_send(transport, 0, 0, from, out, 2));
+  TINY_OK(def->post(transport, 0, 0, from, out, 2));
   CU_ASSERT(def->test(transport, 1, 0) && def->test(transport, 0, 0));
   TINY_OK(def->wait(transport, 1, 0));
   for (int i = 0; i < 100; ++i) {
@@ -47,17 +47,17 @@ static void test_parts_split_differently(void) {
   CU_ASSERT_EQUAL(to[70], 255);
   CU_ASSERT_EQUAL(to[180], 255);
   /* A side may be a step ahead of the other one, which has not looked yet. */
-  TINY_OK(def->post_send(transport, 0, 0, from, out, 2));
+  TINY_OK(def->post(transport, 0, 0, from, out, 2));
   CU_ASSERT(def->test(transport, 1, 0));
   CU_ASSERT_FALSE(def->test(transport, 0, 0));
-  tiny_expect(def->post_send(transport, 0, 0, from, out, 2), ZB_RUNTIME, "posted twice");
+  tiny_expect(def->post(transport, 0, 0, from, out, 2), ZB_RUNTIME, "posted twice");
   to[70] = to[0] = 9;
-  TINY_OK(def->post_recv(transport, 1, 0, to, in, 3));
+  TINY_OK(def->post(transport, 1, 0, to, in, 3));
   CU_ASSERT(def->test(transport, 1, 0) && def->test(transport, 0, 0));
   CU_ASSERT_EQUAL(to[0], 10);
   TINY_OK(def->reset(transport));
   CU_ASSERT_FALSE(def->test(transport, 0, 0));
-  TINY_OK(def->post_send(transport, 0, 0, from, out, 2));
+  TINY_OK(def->post(transport, 0, 0, from, out, 2));
   tiny_expect(def->reset(transport), ZB_RUNTIME, "message 0 is not complete");
   def->close(transport);
   zb_plan_destroy(plan);
@@ -68,11 +68,11 @@ static void *answer(void *argument) {
   peer *p = argument;
   const zb_plan_range part = {0, 100};
   for (int i = 0; i < p->rounds && !p->status; ++i) {
-    p->status = p->def->post_recv(p->transport, 1, 2 * i, p->arena, &part, 1);
+    p->status = p->def->post(p->transport, 1, 2 * i, p->arena, &part, 1);
     if (!p->status) p->status = p->def->wait(p->transport, 1, 2 * i);
     for (int k = 0; k < 100; ++k)
       ++p->arena[k];
-    if (!p->status) p->status = p->def->post_send(p->transport, 1, 2 * i + 1, p->arena, &part, 1);
+    if (!p->status) p->status = p->def->post(p->transport, 1, 2 * i + 1, p->arena, &part, 1);
     if (!p->status) p->status = p->def->wait(p->transport, 1, 2 * i + 1);
   }
   return NULL;
@@ -90,9 +90,9 @@ static void test_ping_pong(void) {
   pthread_t thread;
   CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, answer, &p), 0);
   for (int i = 0; i < ROUNDS; ++i) {
-    TINY_OK(p.def->post_send(p.transport, 0, 2 * i, here, &part, 1));
+    TINY_OK(p.def->post(p.transport, 0, 2 * i, here, &part, 1));
     TINY_OK(p.def->wait(p.transport, 0, 2 * i));
-    TINY_OK(p.def->post_recv(p.transport, 0, 2 * i + 1, here, &part, 1));
+    TINY_OK(p.def->post(p.transport, 0, 2 * i + 1, here, &part, 1));
     TINY_OK(p.def->wait(p.transport, 0, 2 * i + 1));
     CU_ASSERT_EQUAL(here[99], (unsigned char)(i + 1));
   }
@@ -111,7 +111,7 @@ static void test_time_out(void) {
   unsigned char arena[100];
   const zb_plan_range part = {0, 100};
   TINY_OK(def->open(&params, &transport));
-  TINY_OK(def->post_recv(transport, 1, 0, arena, &part, 1));
+  TINY_OK(def->post(transport, 1, 0, arena, &part, 1));
   zb_status status = def->wait(transport, 1, 0);
   CU_ASSERT_PTR_NOT_NULL(strstr(zb_status_text(status), "rank 1 waited"));
   tiny_expect(status, ZB_TIMEOUT, "message 0 (from rank 0, micro-batch 0), which the other side has not posted");

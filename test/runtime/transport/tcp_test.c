@@ -218,8 +218,7 @@ static zb_status post_side(carrier *c, int step, int message, zb_plan_range part
   for (uint64_t i = 0; i < m->bytes; ++i)
     c->memory[message][i] = sends ? byte_of(step, message, i) : 0;
   int count = parts_of(message, sends, m->bytes, parts);
-  return (sends ? c->def->post_send : c->def->post_recv)(c->transport, sends ? m->source : m->destination, message,
-                                                         c->memory[message], parts, count);
+  return c->def->post(c->transport, sends ? m->source : m->destination, message, c->memory[message], parts, count);
 }
 
 static zb_status finish_side(const carrier *c, int step, int message) {
