@@ -88,6 +88,13 @@ ZB_API const char *zb_metric_name(zb_metric metric);
 /* By its name; USAGE with all names and the nearest one, or with what to write instead. */
 ZB_API zb_status zb_metric_parse(const char *name, zb_metric *out) ZB_MUST_USE;
 
+/* Asked by a search again and again, each time after about as much work, from its thread: false ends the search, which
+ * then gives the best that it has found so far. From then on the answer must stay false. */
+typedef struct zb_watch {
+  bool (*goes_on)(void *context);
+  void *context;
+} zb_watch;
+
 typedef struct zb_problem {
   int ranks, micro_batches, stages; /* stages: virtual stages, a multiple of ranks */
   const int *stage_rank;            /* [stages] placement: which rank owns each virtual stage */
@@ -114,6 +121,7 @@ typedef struct zb_problem {
       *rank_limit_bytes; /* [ranks] instead of memory_limit_bytes where ranks differ, 0: none; NULL: all alike */
   zb_metric metric;      /* what searching schedules minimize */
   bool whole_backward;   /* B and W are one job: W directly follows its B, and the gradient leaves when both are done */
+  const zb_watch *watch; /* NULL: searches end by themselves */
 } zb_problem;
 
 typedef struct zb_job {
@@ -502,7 +510,8 @@ typedef struct zb_search_report {
  * ones may give a worse time, unless the problem is small enough for all orders to be tried, up to some 50 jobs with
  * the default budget, and then report->summary says so. (By the stage metric all whose micro-batches rise in every list
  * of jobs of a stage and kind: others may be faster, and nothing is called proven.) An order of a problem with
- * whole_backward keeps every W right behind its B. params NULL: all defaults; report may be NULL. INFEASIBLE, with the
+ * whole_backward keeps every W right behind its B. Where the watch of the problem ends it, nothing of this is promised
+ * but the limit. params NULL: all defaults; report may be NULL. INFEASIBLE, with the
  * bytes that one micro-batch needs, where no order fits or none is found. Release the order with zb_order_deinit; on
  * failure it is empty. O(budget * jobs) for each memory limit tried. */
 ZB_API zb_status zb_search(const zb_problem *problem, const zb_search_params *params, zb_order *order,

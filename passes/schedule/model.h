@@ -158,6 +158,11 @@ zb_status zb_order_finish(const zb_model *model, const zb_order *order, zb_job_t
  * the order are those of the problem. */
 zb_status zb_order_explain(zb_status status, const zb_model *model, const zb_order *order, const int *done);
 
+/* What the watch of the problem says. */
+static inline bool zb_watch_goes_on(const zb_problem *problem) {
+  return !problem->watch || problem->watch->goes_on(problem->watch->context);
+}
+
 /* The lower bound of what the metric of the problem counts. */
 static inline int64_t zb_lower_bound(const zb_problem *problem) {
   if (problem->metric == ZB_METRIC_PERIOD) return zb_lower_bound_period_ps(problem);

@@ -363,6 +363,15 @@ bool zb_build_order(zb_scheduler *w, const zb_build_rule *rule, zb_slot *sequenc
   return true;
 }
 
+/* ---- The watch ---- */
+
+bool zb_scheduler_ask(zb_scheduler *w) {
+  enum { JOBS = 300000 }; /* that are timed between two questions: some milliseconds */
+  w->asked_at = w->evaluations + JOBS / (int64_t)w->jobs + 1;
+  w->is_stopped = !zb_watch_goes_on(w->model->problem);
+  return !w->is_stopped;
+}
+
 /* ---- Timing ---- */
 
 /* Runs a rank as far as it goes; ranks that got their next input are queued. */

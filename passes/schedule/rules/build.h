@@ -66,14 +66,15 @@ typedef struct zb_scheduler {
   size_t jobs;
   bool whole; /* problem.whole_backward */
   zb_direction forwards, mirror;
-  int64_t *base;            /* [ranks] */
-  int64_t *hold;            /* [stages] bytes of a micro-batch between F and B */
-  int64_t *pad;             /* [ranks] most bytes that a job needs for its own time only */
-  int64_t *one_each;        /* [ranks] base and one micro-batch of every stage */
-  int64_t *work;            /* [ranks] time of all jobs and the optimizer */
-  const int64_t *optimizer; /* [ranks] */
-  int32_t *head_at;         /* [classes] the place of a class in heads */
-  int64_t evaluations;
+  int64_t *base;                 /* [ranks] */
+  int64_t *hold;                 /* [stages] bytes of a micro-batch between F and B */
+  int64_t *pad;                  /* [ranks] most bytes that a job needs for its own time only */
+  int64_t *one_each;             /* [ranks] base and one micro-batch of every stage */
+  int64_t *work;                 /* [ranks] time of all jobs and the optimizer */
+  const int64_t *optimizer;      /* [ranks] */
+  int32_t *head_at;              /* [classes] the place of a class in heads */
+  int64_t evaluations, asked_at; /* asked_at: of them, before which the watch of the problem is not asked again */
+  bool is_stopped;               /* by that */
   int64_t slack;  /* least room left by any test of a limit that passed: with limits lowered by no more, all would have
                      gone the same way */
   int64_t *spare; /* [ranks] how much limits are lowered before that of this rank is, which stands below the others */
@@ -98,6 +99,12 @@ typedef struct zb_scheduler {
 /* Remembers how close a limit of a rank was that a test has kept. */
 static inline void zb_note_room(zb_scheduler *w, int rank, int64_t room) {
   if (room + w->spare[rank] < w->slack) w->slack = room + w->spare[rank];
+}
+
+/* Whether a search goes on, as the watch of its problem says. */
+bool zb_scheduler_ask(zb_scheduler *scheduler);
+static inline bool zb_scheduler_goes_on(zb_scheduler *w) {
+  return !w->is_stopped && (w->evaluations < w->asked_at || zb_scheduler_ask(w));
 }
 
 /* Its memory is the model's. */

@@ -373,7 +373,13 @@ static void take_best(explorer *x) {
   x->is_found = true;
 }
 
-/* False: too many states, or out of memory. */
+/* Whether the watch of the problem is asked, and ends it. */
+static bool is_stopped(explorer *x) {
+  enum { STATES = 4096 }; /* between two questions */
+  return x->states % STATES == 0 && !zb_watch_goes_on(x->w->model->problem);
+}
+
+/* False: too many states, out of memory, or stopped. */
 static bool visit(explorer *x) {
   int8_t by_start[JOBS_MAX];
   int64_t starts[JOBS_MAX];
@@ -384,7 +390,7 @@ static bool visit(explorer *x) {
     return true;
   }
   if (is_dominated(x)) return !x->is_full;
-  if (++x->states + x->compared / COMPARED >= x->states_max) return false;
+  if (++x->states + x->compared / COMPARED >= x->states_max || is_stopped(x)) return false;
   for (int class = 0; class < x->w->classes; ++class) {
     if (!can_run(x, class)) continue;
     const int64_t at = start_of(x, class);

@@ -416,7 +416,9 @@ int64_t zb_improve(zb_improver *x, const zb_improve_params *params, uint64_t *se
   for (int i = 0; i < params->history; ++i)
     x->history[i] = cost;
   bool moved = true;
-  for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->allowance->end; ++i) {
+  for (int64_t i = 0; i < params->moves && best > params->target_ps && w->evaluations < params->allowance->end &&
+                      zb_scheduler_goes_on(w);
+       ++i) {
     if (moved || i % 4 == 0) trace(x, choose_rank(x, seed));
     if (x->path_length == 0) continue;
     double *late_cost = &x->history[i % params->history];

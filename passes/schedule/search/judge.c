@@ -46,7 +46,9 @@ void zb_judge_deinit(zb_judge *judge) {
   *judge = (zb_judge){0};
 }
 
-bool zb_judge_is_done(const zb_judge *judge) { return judge->best.jobs && judge->period.period_ps <= judge->bound_ps; }
+bool zb_judge_is_done(const zb_judge *judge) {
+  return judge->best.jobs && (judge->is_stopped || judge->period.period_ps <= judge->bound_ps);
+}
 
 bool zb_judge_hopes(zb_judge *judge, const int64_t *limits) {
   if (zb_judge_is_done(judge)) return false;
@@ -223,6 +225,8 @@ static zb_status try_moves(mover *m, int64_t least, int64_t jobs_of_least) {
   const int64_t jobs = (int64_t)zb_model_jobs(&m->judge->model), affordable = jobs_of_least / jobs;
   int64_t moves = affordable < least ? affordable : least;
   const int64_t most = moves > 0 ? MOST * moves / MOVES + moves : 0;
+  m->judge->is_stopped = m->judge->is_stopped || !zb_watch_goes_on(m->judge->problem);
+  if (m->judge->is_stopped) return NULL;
   for (int64_t i = 0; i < moves && i < most && m->period.period_ps > m->judge->bound_ps; ++i) {
     const zb_period before = m->period;
     ZB_TRY(try_move(m));

@@ -41,6 +41,7 @@ typedef struct zb_judge {
   zb_judged_order *front; /* by rising bytes and shorter periods */
   int front_count;
   int64_t evaluations;
+  bool is_stopped; /* by the watch of the problem */
   zb_judged seen[ZB_JUDGE_SEEN];
 } zb_judge;
 
@@ -49,7 +50,8 @@ typedef struct zb_judge {
 zb_status zb_judge_init(const zb_problem *problem, uint64_t seed, zb_judge *out) ZB_MUST_USE;
 void zb_judge_deinit(zb_judge *judge);
 
-/* Whether no order has a shorter period than the best one; and whether one within limits[ranks] may. */
+/* Whether no order has a shorter period than the best one, or the search was stopped; and whether one within
+ * limits[ranks] may. */
 bool zb_judge_is_done(const zb_judge *judge);
 bool zb_judge_hopes(zb_judge *judge, const int64_t *limits);
 

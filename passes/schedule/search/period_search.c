@@ -76,12 +76,15 @@ static void fill_report(const finder *f, zb_search_report *out) {
                             .start_ps = f->start_ps,
                             .best_ps = judge->period.period_ps,
                             .bound_ps = judge->bound_ps,
-                            .proven = zb_judge_is_done(judge)};
+                            .proven = judge->best.jobs && judge->period.period_ps <= judge->bound_ps};
   snprintf(out->start, sizeof out->start, "%s", f->start);
   snprintf(out->placement, sizeof out->placement, "given");
   snprintf(out->summary, sizeof out->summary,
            "%d schedules tried, %d of them fit; searched by stage and barrier; %" PRId64 " orders built or timed%s",
-           f->rows, f->fits, judge->evaluations, out->proven ? "; no order is faster" : "");
+           f->rows, f->fits, judge->evaluations,
+           out->proven         ? "; no order is faster"
+           : judge->is_stopped ? "; stopped"
+                               : "");
 }
 
 zb_status zb_search_period(const zb_problem *problem, const zb_search_params *params, zb_order *order,

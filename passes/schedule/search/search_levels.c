@@ -213,8 +213,10 @@ static zb_status run_level(zb_searcher *s) {
   return show_run(s);
 }
 
-/* False: no order can be better with these limits than the best one there is, or that of another placement. */
+/* False: no order can be better with these limits than the best one there is, or that of another placement; or the
+ * watch of the problem ends the search. */
 static bool is_worth(zb_searcher *s) {
+  if (!zb_scheduler_goes_on(&s->w)) return false;
   if (s->judge) return zb_judge_hopes(s->judge, lower_limits(s));
   const int64_t bound = zb_searcher_bound(s);
   return bound < s->best_ps && bound < s->known_ps;

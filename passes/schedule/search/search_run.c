@@ -73,7 +73,8 @@ void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time) {
 }
 
 bool zb_run_is_over(const zb_run *run) {
-  return run->w->evaluations >= run->allowance.end || run->perturbations <= 0 || run->incumbent_ps[0] <= run->bound_ps;
+  return run->w->evaluations >= run->allowance.end || run->perturbations <= 0 ||
+         run->incumbent_ps[0] <= run->bound_ps || !zb_scheduler_goes_on(run->w);
 }
 
 /* Times run->sequence into start (may be NULL) and takes it. */

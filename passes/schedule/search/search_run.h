@@ -47,7 +47,8 @@ void zb_run_begin(zb_run *run, int64_t budget, int patience);
 void zb_run_take(zb_run *run, const zb_slot *sequence, int64_t time);
 /* Times run->sequence and takes it. INT64_MAX: it cannot finish. */
 int64_t zb_run_evaluate(zb_run *run);
-/* Whether the allowance is used up, or its perturbations, or the best order is as fast as the bound. */
+/* Whether the allowance is used up, or its perturbations, or the best order is as fast as the bound; or the watch of
+ * the problem ends it. */
 bool zb_run_is_over(const zb_run *run);
 /* The rules of the zb schedules. */
 void zb_run_fixed_rules(zb_run *run);

@@ -135,6 +135,7 @@ static zb_status add_rows(zb_searcher *s) {
   for (int rank = 0; rank < s->w.ranks; ++rank)
     is_limited |= zb_rank_limit(s->problem, rank) > 0;
   for (int i = 0; i < zb_schedule_count() && (s->judge ? !zb_judge_is_done(s->judge) : s->best_ps > bound); ++i) {
+    if (!zb_scheduler_goes_on(&s->w)) return NULL;
     const zb_schedule_def *schedule = zb_schedule_at(i);
     const bool by_memory = schedule->within != NULL;
     if (schedule->searches || (by_memory && is_limited) || schedule->two_pipelines) continue;
@@ -151,7 +152,8 @@ static zb_status add_rows(zb_searcher *s) {
 /* The schedules that go by memory, for every level within the limits: what exact levels, whose rules do not know their
  * limits, start from. */
 static zb_status add_within(zb_searcher *s, int index) {
-  for (int level = zb_level_within(&s->w, zb_searcher_most(s, s->limit)); level > 0; --level) {
+  for (int level = zb_level_within(&s->w, zb_searcher_most(s, s->limit)); level > 0 && zb_scheduler_goes_on(&s->w);
+       --level) {
     const int64_t bytes = zb_level_bytes(&s->w, level);
     zb_searcher_lower_to(s, bytes);
     if (!zb_searcher_is_feasible(s)) return NULL;
@@ -227,6 +229,7 @@ static void fill_report(const zb_searcher *s, zb_search_report *report) {
   const char *proof = report->best_ps <= report->bound_ps ? "; no order is faster"
                       : is_optimal                        ? "; all orders were tried, none is faster"
                       : is_complete                       ? "; all orders with rising micro-batches were tried"
+                      : s->w.is_stopped                   ? "; stopped"
                                                           : "";
   if (is_optimal) report->bound_ps = report->best_ps;
   report->proven = report->best_ps <= report->bound_ps;
@@ -289,7 +292,7 @@ zb_status zb_search_span(const zb_problem *problem, const zb_search_params *para
   const bool is_made = !status;
   s.known_ps = known_ps;
   if (!status) status = search(&s);
-  if (!status && s.best_ps < known_ps) save_memory(&s);
+  if (!status && s.best_ps < known_ps && !s.w.is_stopped) save_memory(&s);
   if (!status) {
     zb_sequence_renumber(&s.w, s.best, s.scratch);
     status = zb_sequence_write(&s.w, s.best, order);
@@ -306,6 +309,7 @@ zb_status zb_search_judged(const zb_problem *problem, const zb_search_params *pa
   s.judge = judge;
   if (!status) status = search(&s);
   if (!status) fill_report(&s, report);
+  if (!status) judge->is_stopped = s.w.is_stopped;
   searcher_deinit(&s);
   return status;
 }
