@@ -23,6 +23,7 @@ typedef struct zb_compile_state {
   bool proves_beside;             /* zb-verify-plan only begins the proof, and the caller ends it */
   struct zb_plan_proof *proof;    /* ended by zb_compile_proof_end */
   zb_compile_summary *summary;    /* filled as facts become known; may be NULL */
+  const zb_compile_params *told;  /* whom searches tell how far they are (searching); NULL: nobody */
   const struct zb_choice *choice; /* that passes obey (passes/choice/choice.h); NULL: they decide */
   struct zb_choice *made;         /* what they decided, or obeyed; NULL: nobody asks */
   struct zb_choice *found;        /* where zb-choose puts what it decides, for `choice`; NULL: into the program */

@@ -24,6 +24,19 @@ extern "C" {
 #define ZB_FIELD_GROUPS(field, most, hint, flag)                                                                       \
   int field;                                                                                                           \
   bool flag;
+
+/* How far the search for what is left open of a compile is. */
+typedef struct zb_search_state {
+  int plans;            /* that were made and compared */
+  double best_seconds;  /* the step of the best of them within the memory limit, by the metric; 0: there is none yet */
+  uint64_t best_bytes;  /* of its fullest rank */
+  double bound_seconds; /* no order of its stages is shorter */
+} zb_search_state;
+
+/* GO_ON; TAKE_BEST: the search ends, and the best plan so far is compiled; GIVE_UP: the compile ends with INTERRUPTED,
+ * as it does with TAKE_BEST where there is no plan yet. Nothing is written then. */
+typedef enum zb_search_answer { ZB_SEARCH_GO_ON, ZB_SEARCH_TAKE_BEST, ZB_SEARCH_GIVE_UP } zb_search_answer;
+
 typedef struct zb_compile_params {
   const char *model; /* .onnx, .mlir, .pdmodel, ... (docs/formats.md) */
 #define ZB_COMPILE_OPTION(option, kind, ...) ZB_FIELD_##kind
@@ -33,7 +46,10 @@ typedef struct zb_compile_params {
   void *diagnostic_context;
   /* What begins now, for people who wait: "importing the model". From the thread of the call; NULL: nobody is told. */
   void (*progress)(void *context, const char *part);
-  void *progress_context;
+  /* While a search goes on, some hundred times a second, from the thread of the call: what it answers is all that time
+   * can change. NULL: the search ends by itself. */
+  zb_search_answer (*searching)(void *context, const zb_search_state *state);
+  void *progress_context; /* of both */
 } zb_compile_params;
 #define ZB_COMPILE_PARAMS_INIT {.ranks = 0}
 
@@ -124,7 +140,8 @@ typedef struct zb_compile_summary {
    * those by cost. 0: they were not. */
   int cuts_tried;
   double first_cuts_seconds; /* infinite: with those no plan keeps the limit */
-  char *placement;           /* that was found; NULL: nothing was searched */
+  bool stopped;    /* the search, by TAKE_BEST: what is told beside the plan of --split and --recompute is 0 */
+  char *placement; /* that was found; NULL: nothing was searched */
   /* Of --recompute auto, else 0: the step and the fullest rank with nothing computed again, which may be above the
    * memory limit. */
   double recompute_seconds;
@@ -140,8 +157,8 @@ typedef struct zb_compile_summary {
  * have to make the model's file first. USAGE, INVALID, IO, named as the options of zbc, with a hint. */
 ZB_API zb_status zb_compile_check(const zb_compile_params *params) ZB_MUST_USE;
 /* Compiles. Several threads may do so at once: each call has an MLIR context of its own. INVALID, marked as told
- * (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where.
- */
+ * (zb_status_told), after diagnostics; INFEASIBLE for a limit that cannot be met, saying how much is needed and where;
+ * INTERRUPTED as params->searching answers. */
 ZB_API zb_status zb_compile(const zb_compile_params *params, zb_compile_summary **out) ZB_MUST_USE;
 ZB_API void zb_compile_summary_destroy(zb_compile_summary *summary);
 

@@ -31,8 +31,21 @@ void zb_asked_tell(zb_asked *asked, double known_ps) {
     if (strcmp(options[i].name, "known") == 0) lower(&asked->rule.options[i], (int64_t)known_ps + 1);
 }
 
+int64_t zb_asked_bound(const zb_asked *asked, const zb_problem *problem) {
+  return asked->metric == ZB_METRIC_STAGE    ? zb_lower_bound_stage_ps(problem)
+         : asked->metric == ZB_METRIC_PERIOD ? zb_lower_bound_period_ps(problem)
+                                             : zb_lower_bound_ps(problem);
+}
+
+zb_status zb_asked_goes_on(const zb_asked *asked) {
+  if (!asked->watch || asked->watch->goes_on(asked->watch->context)) return NULL;
+  return ZB_ERROR(INTERRUPTED, "the search was stopped before it had a plan to take");
+}
+
 zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *order) {
+  ZB_TRY(zb_asked_goes_on(asked));
   problem->metric = asked->metric;
+  problem->watch = asked->watch;
   zb_order_deinit(order);
   if (asked->is_file)
     ZB_TRY(zb_schedule_file_order(asked->schedule, problem, order));

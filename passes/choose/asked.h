@@ -18,6 +18,7 @@ typedef struct zb_asked {
   int ranks, micro_batches;
   int64_t limit; /* bytes a rank; 0: none */
   zb_metric metric;
+  const zb_watch *watch; /* of all searches; NULL: nobody waits */
 } zb_asked;
 
 /* What is asked of another schedule, without a limit. USAGE. */
@@ -25,6 +26,11 @@ zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *o
 /* That orders which take longer are not worth searching for, beside what was told before: a schedule that searches may
  * give any, then. */
 void zb_asked_tell(zb_asked *asked, double known_ps);
+
+/* What no order of the problem is faster than, by the metric. */
+int64_t zb_asked_bound(const zb_asked *asked, const zb_problem *problem);
+/* INTERRUPTED where the watch ends the search. */
+zb_status zb_asked_goes_on(const zb_asked *asked) ZB_MUST_USE;
 
 /* The next placement that the schedule takes, from *at = 0 on: false: there is none. chunks: those of the best one so
  * far, as many more are tried where so many are best. */

@@ -15,12 +15,6 @@ zb_asked zb_asked_fixed(const zb_asked *asked, const char *split, const char *re
   return fixed;
 }
 
-static int64_t bound_of(const zb_problem *problem, zb_metric metric) {
-  return metric == ZB_METRIC_STAGE    ? zb_lower_bound_stage_ps(problem)
-         : metric == ZB_METRIC_PERIOD ? zb_lower_bound_period_ps(problem)
-                                      : zb_lower_bound_ps(problem);
-}
-
 /* What is decided keeps what it keeps; what is open may keep less. */
 static bool is_decided(const zb_asked *asked, const zb_choice *choice) {
   return ((choice->decided & ZB_CHOICE_AGAIN) || strcmp(asked->recompute, "auto") != 0) &&
@@ -43,7 +37,7 @@ zb_status zb_bound_allows(zb_plan_judge *judge, const zb_asked *asked, const zb_
   ZB_TRY(status);
   ZB_TRY(zb_module_problem_build(framed->program.module, asked->micro_batches, &problem));
   if (asked->limit && is_decided(asked, choice)) problem.problem.memory_limit_bytes = asked->limit;
-  *out = (double)bound_of(&problem.problem, asked->metric) < rounding * (double)best->step_ps;
+  *out = (double)zb_asked_bound(asked, &problem.problem) < rounding * (double)best->step_ps;
   zb_module_problem_deinit(&problem);
   return NULL;
 }

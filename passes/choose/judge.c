@@ -32,9 +32,23 @@ bool zb_judge_is_no_plan(zb_status status) {
 
 /* ---- All ---- */
 
-void zb_plan_judge_init(const zb_pass *pass, zb_plan_judge *out) {
-  const zb_compile_state *state = pass->state;
-  *out = (zb_plan_judge){.pass = pass, .options_of_zbc = state && state->options_of_zbc};
+static bool goes_on(void *context) {
+  zb_plan_judge *judge = context;
+  const zb_compile_params *told = judge->pass->state->told;
+  zb_search_state state = {.plans = judge->plans};
+  if (judge->best)
+    state = (zb_search_state){.plans = judge->plans,
+                              .best_seconds = 1e-12 * (double)judge->best->step_ps,
+                              .best_bytes = (uint64_t)judge->best->most,
+                              .bound_seconds = 1e-12 * (double)judge->bound_ps};
+  if (judge->answer == ZB_SEARCH_GO_ON) judge->answer = told->searching(told->progress_context, &state);
+  return judge->answer == ZB_SEARCH_GO_ON;
+}
+
+void zb_plan_judge_init(const zb_asked *given, zb_plan_judge *out) {
+  const zb_compile_state *state = given->pass->state;
+  *out = (zb_plan_judge){
+      .pass = given->pass, .given = given, .watch = {goes_on, out}, .options_of_zbc = state && state->options_of_zbc};
   out->known = zb_arena_map_pointer(&out->arena);
 }
 
@@ -244,6 +258,17 @@ cleanup:
   return status;
 }
 
+/* A plan for what is asked beside (another schedule) is none for what was. */
+static void note_best(zb_plan_judge *judge, const zb_asked *asked, const zb_problem *problem,
+                      const zb_candidate *made) {
+  const zb_asked *given = judge->given;
+  ++judge->plans;
+  if (strcmp(asked->schedule, given->schedule) != 0 || !zb_candidate_fits(made, given->limit)) return;
+  if (judge->best && !zb_candidate_is_better(made, judge->best, given->limit)) return;
+  judge->best = made;
+  if (asked->watch) judge->bound_ps = zb_asked_bound(asked, problem);
+}
+
 /* Two orders of one digest would only make another choice of plan, whose memory zb-allocate checks. */
 zb_status zb_judge_order(zb_plan_judge *judge, const zb_asked *asked, const zb_judged *framed,
                          const zb_module_problem *problem, const zb_order *order, const zb_candidate **out) {
@@ -268,7 +293,9 @@ zb_status zb_judge_order(zb_plan_judge *judge, const zb_asked *asked, const zb_j
   if (!status) status = measure(&judge->arena, state.plan, asked->metric, made);
   zb_plan_destroy(state.plan);
   *out = made;
-  return status;
+  ZB_TRY(status);
+  note_best(judge, asked, &problem->problem, made);
+  return zb_asked_goes_on(asked);
 }
 
 uint64_t zb_asked_digest(const zb_asked *asked, const zb_choice *choice) {

@@ -52,11 +52,18 @@ typedef struct zb_plan_judge {
   zb_arena arena;
   zb_map *known; /* of what was asked -> its index in candidates */
   ZB_LIST(zb_candidate *) candidates;
+  const zb_asked *given;
+  const zb_candidate *best; /* of all plans for `given`, whatever row looks for them; NULL: none yet */
+  int plans;
+  int64_t bound_ps; /* of the order of `best`; not known where nobody is told */
+  zb_watch watch;   /* tells how far the search is, and keeps the answer: */
+  zb_search_answer answer;
   bool options_of_zbc; /* as of zb_compile_state */
   bool is_loud;        /* what passes say of a copy is heard */
 } zb_plan_judge;
 
-void zb_plan_judge_init(const zb_pass *pass, zb_plan_judge *out);
+/* Lends `given`, and is not moved from then on. */
+void zb_plan_judge_init(const zb_asked *given, zb_plan_judge *out);
 void zb_plan_judge_deinit(zb_plan_judge *judge);
 
 /* Whether other choices are looked for: not where searches of this compile have taken some ten seconds of work, so that
@@ -67,7 +74,7 @@ bool zb_judge_pays(const zb_plan_judge *judge);
  * is asked for. The failures of passes: INVALID where no program can have the choice. */
 zb_status zb_judge_program(zb_plan_judge *judge, const zb_asked *asked, const zb_choice *choice, zb_judged_level level,
                            const zb_judged **out) ZB_MUST_USE;
-/* The plan of a framed program with an order; problem: its own. */
+/* The plan of a framed program with an order; problem: its own. INTERRUPTED behind it where the search is to end. */
 zb_status zb_judge_order(zb_plan_judge *judge, const zb_asked *asked, const zb_judged *framed,
                          const zb_module_problem *problem, const zb_order *order, const zb_candidate **out) ZB_MUST_USE;
 /* A choice that has no plan, and needs so many bytes (0: not known). Takes `why`. */

@@ -39,6 +39,7 @@ static void note_best(zb_choice_search *search, const zb_asked *asked, const zb_
 zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb_asked *asked, const zb_choice *choice,
                           zb_found *out) {
   int at = 0;
+  ZB_TRY(zb_asked_goes_on(asked));
   while (row && at < MOVES && moves[at++] != row)
     ;
   while (at < MOVES - 1 && ((choice->decided & moves[at]->decision) || !moves[at]->is_open(asked)))
@@ -71,10 +72,10 @@ static zb_status search_without(zb_choice_search *search, const zb_asked *given,
   without.recompute = recompute;
   fixed.cuts_are_open = fixed.placement_is_open = false;
   const int64_t first_ps = search->first_ps;
-  ZB_TRY(zb_search_below(search, NULL, &without, &choice, &found));
+  zb_status status = zb_search_below(search, NULL, &without, &choice, &found);
   search->first_ps = first_ps;
-  if (!found.candidate || !zb_candidate_fits(found.candidate, given->limit)) return NULL;
-  zb_status status = zb_choice_take(&choice, &found.candidate->choice, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
+  if (status || !found.candidate || !zb_candidate_fits(found.candidate, given->limit)) return status;
+  status = zb_choice_take(&choice, &found.candidate->choice, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
   if (!status) status = zb_search_below(search, &zb_move_cuts, &fixed, &choice, &found);
   if (!status) zb_found_keep(best, &found, given->limit);
   zb_choice_deinit(&choice);
@@ -204,13 +205,27 @@ static zb_status say(zb_choice_search *search, const zb_asked *asked, zb_candida
   return zb_status_set_told(status);
 }
 
-zb_status zb_choose(const zb_asked *asked, zb_choice *out, zb_compile_summary *summary) {
+/* All decisions; or, where the watch has ended them, the best plan that any of them has met. */
+static zb_status decide(zb_choice_search *search, const zb_asked *asked, zb_found *out, zb_compile_summary *summary) {
+  zb_status status = search_all(search, asked, out);
+  const bool is_stopped = zb_status_code(status) == ZB_INTERRUPTED && search->judge.answer == ZB_SEARCH_TAKE_BEST;
+  if (!is_stopped || !search->judge.best) return status;
+  zb_status_free(status);
+  *out = (zb_found){.candidate = search->judge.best};
+  if (summary) summary->stopped = true;
+  return NULL;
+}
+
+zb_status zb_choose(const zb_asked *given, zb_choice *out, zb_compile_summary *summary) {
+  const zb_compile_state *state = given->pass->state;
+  zb_asked own = *given, *asked = &own;
   zb_choice_search search = {.given = asked, .first_ps = INT64_MAX, .slack = 1};
   zb_found found = {0};
-  zb_plan_judge_init(asked->pass, &search.judge);
+  zb_plan_judge_init(asked, &search.judge);
+  if (state && state->told) own.watch = &search.judge.watch;
   search.known = zb_arena_map_pointer(&search.judge.arena);
   zb_status status = zb_arena_status(&search.judge.arena);
-  if (!status) status = search_all(&search, asked, &found);
+  if (!status) status = decide(&search, asked, &found, summary);
   if (status) goto cleanup;
   if (!found.candidate->exists) ZB_TRY_GOTO(say(&search, asked, (zb_candidate *)found.candidate));
   ZB_TRY_GOTO(zb_choice_take(out, &found.candidate->choice, ZB_CHOICE_ALL));

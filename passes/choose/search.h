@@ -48,7 +48,8 @@ zb_status zb_search_below(zb_choice_search *search, const zb_move *row, const zb
 /* Keeps the better of two, of equal ones the first. */
 void zb_found_keep(zb_found *best, const zb_found *other, int64_t limit);
 
-/* A choice for what is asked, for the rest of a compile to obey; release with zb_choice_deinit. summary: NULL, or what
- * is noted of the search. INFEASIBLE where a rule has no order within the limit. Where no plan keeps the limit, the
- * choice is that which needs least: zb-allocate says by how much. */
-zb_status zb_choose(const zb_asked *asked, zb_choice *out, zb_compile_summary *summary) ZB_MUST_USE;
+/* A choice for what is given, for the rest of a compile to obey; release with zb_choice_deinit. summary: NULL, or what
+ * is noted of the search. INFEASIBLE where a rule has no order within the limit; INTERRUPTED where it was ended before
+ * there was a plan (zb_compile_params.searching). Where no plan keeps the limit, the choice is that which needs least:
+ * zb-allocate says by how much. */
+zb_status zb_choose(const zb_asked *given, zb_choice *out, zb_compile_summary *summary) ZB_MUST_USE;

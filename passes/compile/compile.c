@@ -398,6 +398,7 @@ zb_status zb_compile(const zb_compile_params *given, zb_compile_summary **out) {
   ZB_TRY_GOTO(zb_params_complete(&completed, &owned, &open));
   if (params->choice) state.choice = &owned.choice;
   if (!params->pipeline) state.made = &made;
+  if (params->searching) state.told = params;
   state.found = &found;
   program.context = zb_context_create(params->pipeline != NULL);
   if (mlirContextIsNull(program.context)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());

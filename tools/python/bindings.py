@@ -25,7 +25,7 @@ SCALARS = {"bool": "c_bool", "_Bool": "c_bool", "int": "c_int", "double": "c_dou
            "uint64_t": "c_uint64", "unsigned": "c_uint", "void": "None"}
 # Parameters of C that are arguments of their own in Python, or that the package fills in by itself.
 GIVEN = {"zb_compile_params": {"model", "output", "diagnostic", "diagnostic_context", "progress", "progress_context",
-                               "import_only"},
+                               "searching", "import_only"},
          "zb_session_params": {"directory", "evaluation_input", "input", "input_context", "bootstrap", "settings",
                                "setting_count", "give_up", "opened", "say", "progress_context", "check",
                                "check_context", "share_values"}}

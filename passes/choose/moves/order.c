@@ -327,6 +327,7 @@ static zb_status run_file(fitting *f) {
 static zb_status find(fitting *f) {
   ZB_TRY(zb_order_problem_build(f->framed->program.module, f->asked->micro_batches, f->asked->metric, f->module));
   f->problem = f->module->problem;
+  f->problem.watch = f->asked->watch;
   zb_status status = f->asked->is_file ? run_file(f) : f->asked->limit && f->asked->keeps_limit ? fit(f) : run_both(f);
   zb_module_problem_deinit(f->module);
   return status;
