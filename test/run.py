@@ -98,6 +98,7 @@ SCRIPTS = [
     ("e2e-places", ["python3", "test/e2e/places.py", "--bin", "{build}/bin"]),
     ("e2e-logs", ["python3", "test/e2e/logs.py", "--bin", "{build}/bin"]),
     ("e2e-signals", ["python3", "test/e2e/signals.py", "--bin", "{build}/bin"]),
+    ("e2e-stopped_search", ["python3", "test/e2e/stopped_search.py", "--bin", "{build}/bin"]),
     ("e2e-reference", ["python3", "test/e2e/reference.py", "--bin", "{build}/bin"]),
     ("e2e-rates", ["python3", "test/e2e/rates.py", "--bin", "{build}/bin"]),
     *(("e2e-export_" + part, ["python3", "test/e2e/export.py", "--bin", "{build}/bin", "--part", part])

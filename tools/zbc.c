@@ -2,6 +2,7 @@
  * Tests: test/tools/zbc-*.test, test/e2e/bad_input.py. */
 
 #include "tools/memory.h"
+#include "tools/searching.h"
 #include "tools/command/options.h"
 #include "tools/command/outputs.h"
 #include "zb/compiler.h"
@@ -60,7 +61,8 @@ static void print_help(void) {
          "  zbc gpt2.onnx -o out/lora --ranks 2 --micro-batches 4 --freeze '*' --train '*lora*'\n"
          "\nexit status: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 no plan keeps the limit, 4 a "
          "file or memory,\n"
-         "             70 a bug of zbc\n");
+         "             70 a bug of zbc\nCtrl-C during a search ends it: the best plan so far is compiled, and the "
+         "status is 0\n");
 }
 
 static void print_passes(void) {
@@ -503,7 +505,7 @@ static void print_json(const zb_compile_summary *s) {
   print_json_whole(s);
   print_json_choice("choice", s->choice);
   printf(",\"drawn\":%d,\"later\":%d,\"uncompared\":%s", s->drawn, s->later, s->uncompared ? "true" : "false");
-  printf("}\n");
+  printf(",\"stopped\":%s}\n", s->stopped ? "true" : "false");
 }
 
 /* ---- The command line ---- */
@@ -550,9 +552,22 @@ static zb_status parse(int count, char **words, options *out) {
   return check_files(out);
 }
 
+/* Behind the table, where it is seen. */
+static void say_stopped(const options *o) {
+  fflush(stdout);
+  fputs("zbc: the search was stopped: this is the best plan so far\n", stderr);
+  if (o->params.choice_out)
+    fprintf(stderr, "  --choice %s compiles exactly that again\n", o->params.choice_out);
+  else
+    fputs("  with --choice-out F it is kept in F, and --choice F compiles exactly that again\n", stderr);
+}
+
 static zb_status compile(options *o) {
   zb_compile_summary *summary = NULL;
-  ZB_TRY(zb_compile(&o->params, &summary));
+  searching_begin(&o->params);
+  zb_status status = zb_compile(&o->params, &summary);
+  searching_end();
+  if (status) return status;
   if (o->params.import_only)
     printf("imported to %s\n", o->params.output);
   else if (o->json)
@@ -561,6 +576,7 @@ static zb_status compile(options *o) {
     print_inference(summary, o);
   else
     print_summary(summary, o);
+  if (summary && summary->stopped) say_stopped(o);
   zb_compile_summary_destroy(summary);
   return NULL;
 }
@@ -581,5 +597,9 @@ int main(int count, char **words) {
     status = print_operators(o.list_operators);
   else
     status = compile(&o);
-  return tool_end(TOOL_ZBC, zb_status_first((zb_status[]){status, tool_flush_output()}, 2));
+  status = zb_status_first((zb_status[]){status, tool_flush_output()}, 2);
+  const bool is_interrupted = zb_status_code(status) == ZB_INTERRUPTED;
+  const int code = tool_end(TOOL_ZBC, status);
+  if (is_interrupted) searching_die();
+  return code;
 }

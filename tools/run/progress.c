@@ -1,16 +1,14 @@
 /* The line that says how far a run is, where standard error is a terminal: one line, written again and again, and gone
  * before anything else is printed. Tests: test/e2e/logs.py. */
 #include "tools/run/run.h"
+#include "tools/command/line.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR_COLUMNS = 20, LINE_BYTES = 256, COLUMNS = 80, SMOOTH_STEPS = 20 };
+enum { BAR_COLUMNS = 20, LINE_BYTES = 256, SMOOTH_STEPS = 20 };
 static const double least_seconds = 0.1; /* between two lines, where nothing else is printed there */
 
 static struct {
@@ -40,7 +38,6 @@ static const char *duration_text(double seconds, char out[32]) {
 /* result NULL: before the first step. */
 static void draw(const zb_step_result *result, int64_t done, int64_t last) {
   char line[LINE_BYTES], bar[BAR_COLUMNS + 1], rate[32], left[32];
-  struct winsize size = {0};
   const int full = (int)(BAR_COLUMNS * (double)done / (double)last);
   for (int i = 0; i < BAR_COLUMNS; ++i)
     bar[i] = i < full ? '#' : '.';
@@ -49,21 +46,17 @@ static void draw(const zb_step_result *result, int64_t done, int64_t last) {
   if (result && isfinite(result->loss))
     length += snprintf(line + length, sizeof line - (size_t)length, "  loss %.6f", result->loss);
   if (result)
-    length += snprintf(line + length, sizeof line - (size_t)length, "  %s tokens/s  %s left",
-                       run_short_number(run_tokens_per_second(result), rate),
-                       duration_text(shown.step_seconds * (double)(last - done), left));
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = COLUMNS;
-  if (length > size.ws_col - 1) length = size.ws_col - 1; /* a line that wraps cannot be taken back */
+    snprintf(line + length, sizeof line - (size_t)length, "  %s tokens/s  %s left",
+             run_short_number(run_tokens_per_second(result), rate),
+             duration_text(shown.step_seconds * (double)(last - done), left));
   run_told.has_progress = 1;
-  fprintf(stderr, "\r%.*s\x1b[K", length, line);
-  fflush(stderr);
+  tool_draw_line(line);
   shown.last_drawn = now_seconds();
 }
 
 void run_progress_begin(const zb_session *session, const arguments *args, int64_t last) {
-  const char *terminal = getenv("TERM");
-  shown.is_on = isatty(STDERR_FILENO) && !args->quiet && !args->json && !args->no_progress &&
-                zb_session_describe(session).process == 0 && !(terminal && strcmp(terminal, "dumb") == 0);
+  shown.is_on =
+      tool_has_line() && !args->quiet && !args->json && !args->no_progress && zb_session_describe(session).process == 0;
   if (!shown.is_on) return;
   shown.shares_terminal = isatty(STDOUT_FILENO);
   shown.last_step = now_seconds();
@@ -85,8 +78,7 @@ void run_progress_step(const zb_step_result *result, int64_t last) {
 void run_progress_hide(void) {
   if (!run_told.has_progress) return;
   run_told.has_progress = 0;
-  fputs(RUN_HIDE_PROGRESS, stderr);
-  fflush(stderr);
+  tool_hide_line();
 }
 
 void run_progress_make_room(void) {

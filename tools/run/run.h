@@ -105,8 +105,6 @@ zb_status run_logs_close(run_logs *logs) ZB_MUST_USE;
 
 /* ---- Progress, in process 0 on a terminal; else these do nothing ---- */
 
-/* What takes the line away; signals write it too. */
-#define RUN_HIDE_PROGRESS "\r\x1b[K"
 void run_progress_begin(const zb_session *session, const arguments *args, int64_t last);
 /* A step is made: the line tells of it. */
 void run_progress_step(const zb_step_result *result, int64_t last);

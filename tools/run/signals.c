@@ -1,4 +1,5 @@
 /* How a signal ends a run: after the step that is running, with its save; or at once. Tests: test/e2e/signals.py. */
+#include "tools/command/line.h"
 #include "tools/run/run.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ enum { SIGNAL_COUNT = sizeof signal_rows / sizeof signal_rows[0] };
 run_signals run_told;
 
 static void say(const char *text, size_t bytes) {
-  static const char hide[] = RUN_HIDE_PROGRESS;
+  static const char hide[] = TOOL_HIDE_LINE;
   int kept = errno;
   if (run_told.has_progress && write(STDERR_FILENO, hide, sizeof hide - 1) < 0) errno = kept;
   if (write(STDERR_FILENO, text, bytes) < 0) errno = kept;
