@@ -17,8 +17,10 @@ import os
 import pathlib
 import pydoc
 import re
+import signal
 import sys
 import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "test" / "e2e")]
@@ -409,6 +411,20 @@ class Tests:
         self.suite.check(one == two and made.summary.choice == pathlib.Path(choice).read_text(), "the same plan")
         self.raises("USAGE", "split has no effect with choice", "an option that the choice says",
                     lambda: self.zb.compile(MODEL, choice=choice, split="all"))
+
+    def test_interrupted_search(self):
+        """Ctrl-C while a compile searches: KeyboardInterrupt, the search ends, nothing is written."""
+        folder, caught, end = self.path("interrupted.plan"), False, time.monotonic() + common.patience(30)
+        threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        try:
+            self.zb.compile(MODEL, output=folder, ranks=4, micro_batches=8, schedule="search:budget=100000000")
+        except KeyboardInterrupt:
+            caught = True
+        while any(thread.name == "zb" for thread in threading.enumerate()) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.suite.check(caught and not any(thread.name == "zb" for thread in threading.enumerate())
+                         and not os.path.exists(folder), "Ctrl-C in a search: caught %s, threads %s" %
+                         (caught, threading.enumerate()))
 
     def test_evaluation(self):
         batches = [self.corpus.batch(k) for k in range(3)]

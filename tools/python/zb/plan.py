@@ -280,13 +280,20 @@ def _compile(path: str, params: _c.zb_compile_params, progress: Progress) -> Tup
     kinds = _options.kinds_of(_c.zb_compile_params)
     listen = kinds["diagnostic"](lambda _, text: said.append(text.decode(errors="replace")))
     tell = kinds["progress"](lambda _, part: progress(part.decode(errors="replace")))
+    left_behind: List[bool] = []  # by Ctrl-C
+    goes_on = kinds["searching"](lambda _, state: _c.ZB_SEARCH_GIVE_UP if left_behind else _c.ZB_SEARCH_GO_ON)
     params.model, params.diagnostic, params.progress = os.fsencode(path), listen, tell
+    params.searching = goes_on
     bare = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("zb_compile", lib))
 
-    def make(at: int, into: int, _keeps: Any = (params, summary, listen, tell)) -> Any:
+    def make(at: int, into: int, _keeps: Any = (params, summary, listen, tell, goes_on)) -> Any:
         return bare(at, into)  # what Ctrl-C leaves behind goes on using them
 
-    status = call_once(make, ctypes.addressof(params), ctypes.addressof(summary))
+    try:
+        status = call_once(make, ctypes.addressof(params), ctypes.addressof(summary))
+    except BaseException:
+        left_behind.append(True)
+        raise
     text = "".join(line if line.endswith("\n") else line + "\n" for line in said)
     if status:
         raise error_of(status, text)
