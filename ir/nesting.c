@@ -220,8 +220,7 @@ zb_status zb_check_nesting(MlirContext context, const char *name, const char *te
 
 /* ---- After the parser ---- */
 
-static MlirLogicalResult count_one(MlirDiagnostic diagnostic, void *user) {
-  (void)diagnostic;
+static MlirLogicalResult count_one(MlirDiagnostic diagnostic ZB_UNUSED, void *user) {
   ++*(int *)user;
   return mlirLogicalResultFailure(); /* not handled: it goes to the others */
 }

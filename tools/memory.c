@@ -40,10 +40,8 @@ static void end(void) {
   _exit(4);
 }
 
-static void on_bad_alloc(void *context, const char *reason, bool whether_a_crash_is_reported) {
-  (void)context;
-  (void)reason;
-  (void)whether_a_crash_is_reported;
+static void on_bad_alloc(void *context ZB_UNUSED, const char *reason ZB_UNUSED,
+                         bool whether_a_crash_is_reported ZB_UNUSED) {
   end();
 }
 

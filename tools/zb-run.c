@@ -206,10 +206,7 @@ static zb_status check_outputs(void *context, int process) {
   return NULL;
 }
 
-static const char *environment(void *context, const char *name) {
-  (void)context;
-  return getenv(name);
-}
+static const char *environment(void *context ZB_UNUSED, const char *name) { return getenv(name); }
 
 /* Takes and returns ownership. */
 static zb_status print_error(zb_status status, const zb_bootstrap *by) {

@@ -20,6 +20,7 @@ extern "C" {
 #define ZB_API __attribute__((visibility("default")))
 #define ZB_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define ZB_MUST_USE __attribute__((warn_unused_result))
+#define ZB_UNUSED __attribute__((unused)) /* a parameter that others of its table read */
 
 /* ZB_VERSION of the library that is running. */
 ZB_API const char *zb_version(void);

@@ -28,10 +28,7 @@ void *zb_import_allocate(void *refused, size_t bytes) {
   return memory;
 }
 
-void zb_import_release(void *refused, void *memory) {
-  (void)refused;
-  zb_free(memory);
-}
+void zb_import_release(void *refused ZB_UNUSED, void *memory) { zb_free(memory); }
 
 zb_status zb_import_parse(MlirContext context, const char *path, const char *text, MlirModule *out) {
   int diagnostics = 0;

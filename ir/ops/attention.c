@@ -75,15 +75,13 @@ static double pair_flops(const zb_op_view *op, double without) {
 }
 
 /* Two products and the softmax. */
-static zb_cost cost(const zb_op_view *op, const zb_shape *results) {
-  (void)results;
+static zb_cost cost(const zb_op_view *op, const zb_shape *results ZB_UNUSED) {
   double pairs = visible_pairs(op), product = 4 * pairs * (double)op->operands[Q].dims[WIDTH];
   return (zb_cost){.flops = product + pair_flops(op, 12) * pairs, .product_flops = product};
 }
 
 /* Five products: scores again, dv, dp, dq, dk. */
-static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results) {
-  (void)results;
+static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results ZB_UNUSED) {
   double pairs = visible_pairs(op), product = 10 * pairs * (double)op->operands[Q].dims[WIDTH];
   return (zb_cost){.flops = product + pair_flops(op, 14) * pairs, .product_flops = product};
 }
@@ -144,8 +142,7 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error
 
 /* Of bf16 and f16: dq in f32, before it is rounded. Then one f32 a query and head: the sum of dout * out over its
  * width. */
-static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results) {
-  (void)results;
+static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results ZB_UNUSED) {
   const zb_shape *q = &op->operands[Q];
   uint64_t rows = (uint64_t)q->dims[BATCH] * (uint64_t)q->dims[HEADS] * (uint64_t)q->dims[TOKENS];
   uint64_t sums = zb_dtype_wide(q->dtype) == q->dtype ? 0 : rows * (uint64_t)q->dims[WIDTH];

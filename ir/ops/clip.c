@@ -13,8 +13,7 @@ static zb_result infer_part(const zb_op_view *op, zb_shape *results, zb_op_error
 }
 
 /* One f64 a block. */
-static uint64_t part_scratch(const zb_op_view *op, const zb_shape *results) {
-  (void)results;
+static uint64_t part_scratch(const zb_op_view *op, const zb_shape *results ZB_UNUSED) {
   const int64_t blocks = (zb_shape_elements(&op->operands[0]) + BLOCK - 1) / BLOCK;
   return blocks > 1 ? (uint64_t)blocks * sizeof(double) : 0;
 }

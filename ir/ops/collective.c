@@ -66,11 +66,8 @@ static zb_result infer_shared(const zb_op_view *op, zb_shape *results, zb_op_err
   return zb_check_dtype(op, 0, ZB_REALS, "C1", error) && check_members(op, "C2", error) ? ZB_OK : ZB_FAIL;
 }
 
-static bool view_shared(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
-                        zb_strided *out) {
-  (void)op;
-  (void)result;
-  (void)shape;
+static bool view_shared(const zb_op_view *op ZB_UNUSED, const zb_strided *in, int result ZB_UNUSED,
+                        const zb_shape *shape ZB_UNUSED, zb_strided *out) {
   *out = *in;
   return true;
 }

@@ -204,10 +204,7 @@ static MlirValue choose(const binary *g, MlirValue condition, MlirValue lhs, Mli
   return zb_build(g->b, "where", (MlirValue[]){condition, lhs, rhs}, 3, NULL, 0);
 }
 
-static MlirValue split_add(const binary *g, int result) {
-  (void)result;
-  return g->dout;
-}
+static MlirValue split_add(const binary *g, int result ZB_UNUSED) { return g->dout; }
 
 static MlirValue split_sub(const binary *g, int result) {
   return result == 0 ? g->dout : zb_build1(g->b, "neg", g->dout);
@@ -480,8 +477,7 @@ static zb_result infer_cast_grad(const zb_op_view *op, zb_shape *results, zb_op_
                     zb_dtype_name(results[0].dtype));
 }
 
-static MlirValue split_cast(zb_builder *b, MlirOperation op, int result) {
-  (void)result;
+static MlirValue split_cast(zb_builder *b, MlirOperation op, int result ZB_UNUSED) {
   MlirValue dout = zb_operand(op, 0);
   return zb_build_cast(b, dout, zb_value_shape(zb_result_value(op, 0)).dtype);
 }

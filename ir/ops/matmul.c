@@ -116,8 +116,7 @@ static zb_result infer_grad(const zb_op_view *op, zb_shape *results, zb_op_error
   return ZB_OK;
 }
 
-static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results) {
-  (void)results;
+static zb_cost cost_grad(const zb_op_view *op, const zb_shape *results ZB_UNUSED) {
   double flops = 4 * zb_elements(&op->operands[DOUT]) * inner_size(op);
   return (zb_cost){.flops = flops, .product_flops = flops};
 }

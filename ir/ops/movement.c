@@ -51,9 +51,8 @@ static int find_runs(const zb_shape *shape, const int64_t *strides, run runs[ZB_
 
 /* A dimension of the result has one stride, so it lies within one run: the result is a view iff its dimensions, from
  * the last, fill the runs exactly. */
-static bool view_reshape(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
+static bool view_reshape(const zb_op_view *op, const zb_strided *in, int result ZB_UNUSED, const zb_shape *shape,
                          zb_strided *out) {
-  (void)result;
   run runs[ZB_DIMS_MAX];
   int dim = shape->rank - 1;
   int64_t stride = 1;
@@ -113,9 +112,8 @@ static zb_result infer_transpose(const zb_op_view *op, zb_shape *results, zb_op_
   return ZB_OK;
 }
 
-static bool view_transpose(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
+static bool view_transpose(const zb_op_view *op, const zb_strided *in, int result ZB_UNUSED, const zb_shape *shape,
                            zb_strided *out) {
-  (void)result;
   const zb_attr *permutation = zb_attr_ints(op, "permutation");
   *out = strided_at(in->offset);
   for (int i = 0; i < shape->rank; ++i)
@@ -173,8 +171,8 @@ static zb_result infer_slice(const zb_op_view *op, zb_shape *results, zb_op_erro
   return ZB_OK;
 }
 
-static bool view_slice(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape, zb_strided *out) {
-  (void)result;
+static bool view_slice(const zb_op_view *op, const zb_strided *in, int result ZB_UNUSED, const zb_shape *shape,
+                       zb_strided *out) {
   const zb_attr *starts = zb_attr_ints(op, "starts"), *steps = zb_attr_ints(op, "steps");
   *out = strided_at(in->offset);
   for (int i = 0; i < shape->rank; ++i) {
@@ -245,9 +243,8 @@ static zb_result infer_expand(const zb_op_view *op, zb_shape *results, zb_op_err
                     zb_shape_text(&results[0], to), zb_shape_text(&op->operands[0], from));
 }
 
-static bool view_expand(const zb_op_view *op, const zb_strided *in, int result, const zb_shape *shape,
+static bool view_expand(const zb_op_view *op, const zb_strided *in, int result ZB_UNUSED, const zb_shape *shape,
                         zb_strided *out) {
-  (void)result;
   const zb_shape *x = &op->operands[0];
   int extra = shape->rank - x->rank;
   *out = strided_at(in->offset);
@@ -394,8 +391,7 @@ const zb_op_def zb_op_concat = {
 
 /* ---- contiguous ---- */
 
-static zb_result infer_contiguous(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
-  (void)error;
+static zb_result infer_contiguous(const zb_op_view *op, zb_shape *results, zb_op_error *error ZB_UNUSED) {
   results[0] = op->operands[0];
   return ZB_OK;
 }

@@ -23,10 +23,7 @@ static zb_result infer_accumulate(const zb_op_view *op, zb_shape *results, zb_op
 }
 
 /* After zb-outline the sum goes in and comes out at one place. */
-static int alias_accumulate(const zb_op_view *op, int result) {
-  (void)result;
-  return op->operands[0].rank < 0 ? -1 : 0;
-}
+static int alias_accumulate(const zb_op_view *op, int result ZB_UNUSED) { return op->operands[0].rank < 0 ? -1 : 0; }
 
 const zb_op_def zb_op_accumulate = {
     ZB_ROW(accumulate),
@@ -79,10 +76,7 @@ static zb_result infer_lion(const zb_op_view *op, zb_shape *results, zb_op_error
 }
 
 /* Results are the parameter and the states. */
-static int alias_update(const zb_op_view *op, int result) {
-  (void)op;
-  return result == 0 ? 0 : result + 1;
-}
+static int alias_update(const zb_op_view *op ZB_UNUSED, int result) { return result == 0 ? 0 : result + 1; }
 
 #define UPDATE_ATTRS {"gradient_scale", ZB_ATTR_FLOAT, true, 1, "factor of the gradient: 1 / micro-batches"}
 #define UPDATE_DOC(states)                                                                                             \

@@ -171,8 +171,7 @@ static zb_cost product_cost(const zb_shape *results, const zb_shape *weight) {
 static zb_cost cost_conv(const zb_op_view *op, const zb_shape *results) {
   return product_cost(&results[0], &op->operands[WEIGHT]);
 }
-static zb_cost cost_conv_transpose(const zb_op_view *op, const zb_shape *results) {
-  (void)results;
+static zb_cost cost_conv_transpose(const zb_op_view *op, const zb_shape *results ZB_UNUSED) {
   return product_cost(&op->operands[X], &op->operands[WEIGHT]);
 }
 static zb_cost cost_conv_weight(const zb_op_view *op, const zb_shape *results) {

@@ -91,8 +91,8 @@ static void ZB_ISA(dropout_run_each)(const dropout *d, float *out, const float *
   }
 }
 
-static void ZB_ISA(uniform_run_each)(const dropout *d, float *out, const float *x, int64_t first, int64_t count) {
-  (void)x;
+static void ZB_ISA(uniform_run_each)(const dropout *d, float *out, const float *x ZB_UNUSED, int64_t first,
+                                     int64_t count) {
   for (int64_t at = 0; at < count; at += ZB_RANDOM_GROUP) {
     const uint64_t call = (uint64_t)(first + at) / ZB_RANDOM_GROUP * ZB_RANDOM_LANES;
     for (int lane = 0; lane < ZB_RANDOM_LANES; lane += V_LANES) {

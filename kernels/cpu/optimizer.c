@@ -187,13 +187,11 @@ V_INLINE void ZB_ISA(adam_elements)(const void *context, bool coupled, int64_t t
   v_store_part(u->second + i, v, left);
 }
 
-static void ZB_ISA(adamw_tile)(void *context, int64_t tile, void *scratch) {
-  (void)scratch;
+static void ZB_ISA(adamw_tile)(void *context, int64_t tile, void *scratch ZB_UNUSED) {
   ZB_ISA(adam_elements)(context, false, tile);
 }
 
-static void ZB_ISA(adam_tile)(void *context, int64_t tile, void *scratch) {
-  (void)scratch;
+static void ZB_ISA(adam_tile)(void *context, int64_t tile, void *scratch ZB_UNUSED) {
   ZB_ISA(adam_elements)(context, true, tile);
 }
 

@@ -86,7 +86,4 @@ zb_status zb_cuda_enqueue_zero(zb_cuda_launcher *on, const zb_tensor *x) {
   return ZB_CU(on->api, cuMemsetD8Async, (CUdeviceptr)(uintptr_t)x->data, 0, bytes, on->stream);
 }
 
-uint64_t zb_cuda_no_table(int count) {
-  (void)count;
-  return 0;
-}
+uint64_t zb_cuda_no_table(int count ZB_UNUSED) { return 0; }

@@ -104,8 +104,7 @@ static zb_status take_program(reader *r, const word *words, int count) {
 
 static void *field_of(const reader *r) { return (char *)r->out + r->now->field; }
 
-static zb_status take_text(reader *r, const word *words, int count) {
-  (void)count;
+static zb_status take_text(reader *r, const word *words, int count ZB_UNUSED) {
   *(const char **)field_of(r) = words->text;
   return NULL;
 }
@@ -123,8 +122,7 @@ static zb_status make_stages(reader *r, zb_choice_at at) {
   return zb_order_init(&c->order, c->ranks);
 }
 
-static zb_status take_size(reader *r, const word *words, int count) {
-  (void)count;
+static zb_status take_size(reader *r, const word *words, int count ZB_UNUSED) {
   ZB_TRY(read_number(r, words, 1, STAGES_MAX, field_of(r)));
   return r->out->after ? NULL : make_stages(r, words->at);
 }
@@ -180,8 +178,7 @@ static zb_status take_items(reader *r, const word *words, int count) {
   return NULL;
 }
 
-static zb_status take_backward(reader *r, const word *words, int count) {
-  (void)count;
+static zb_status take_backward(reader *r, const word *words, int count ZB_UNUSED) {
   if (strcmp(words->text, "whole") != 0) return expected_error(r, words->at, "whole", words->text);
   r->out->order.whole_backward = true;
   return check_sizes(r, words->at);

@@ -101,9 +101,7 @@ static zb_status add_pass(const zb_asked *asked, const char *name, zb_pipeline *
   return NULL;
 }
 
-static MlirLogicalResult drop(MlirDiagnostic diagnostic, void *context) {
-  (void)diagnostic;
-  (void)context;
+static MlirLogicalResult drop(MlirDiagnostic diagnostic ZB_UNUSED, void *context ZB_UNUSED) {
   return mlirLogicalResultSuccess();
 }
 

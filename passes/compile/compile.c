@@ -97,13 +97,11 @@ static const char *replicas_text(const zb_compile_params *p, zb_arena *arena) {
   return zb_option_text(zb_option_find("data-parallel"), p, arena);
 }
 
-static const char *inner_text(const zb_compile_params *p, zb_arena *arena) {
-  (void)arena;
+static const char *inner_text(const zb_compile_params *p, zb_arena *arena ZB_UNUSED) {
   return p->sum_inner ? "true" : "";
 }
 
-static const char *gathers_text(const zb_compile_params *p, zb_arena *arena) {
-  (void)arena;
+static const char *gathers_text(const zb_compile_params *p, zb_arena *arena ZB_UNUSED) {
   return zb_sharding_of_parameters(zb_sharding_of(p->sharding)) ? "true" : "";
 }
 

@@ -6,8 +6,7 @@
 
 #include "passes/pass.h"
 
-static zb_result run(zb_pass *pass, MlirModule module) {
-  (void)pass;
+static zb_result run(zb_pass *pass ZB_UNUSED, MlirModule module) {
   return zb_verify_module(mlirModuleGetOperation(module));
 }
 

@@ -207,10 +207,7 @@ static zb_status threads_start(const zb_driver_params *params, zb_driver **out) 
 }
 
 /* Of a run. */
-static bool is_run_over(const zb_driver *driver, int64_t step) {
-  (void)step;
-  return driver->running == 0;
-}
+static bool is_run_over(const zb_driver *driver, int64_t step ZB_UNUSED) { return driver->running == 0; }
 
 static bool is_busy(const zb_driver *driver) {
   for (int i = 0; i < driver->params.count; ++i)

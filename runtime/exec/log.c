@@ -111,8 +111,7 @@ static zb_status begin_csv(zb_log *log, const zb_log_params *params) {
   return is_new ? write_row(log) : NULL;
 }
 
-static zb_status add_csv(zb_log *log, int64_t step, double wall_time, const double *values) {
-  (void)wall_time;
+static zb_status add_csv(zb_log *log, int64_t step, double wall_time ZB_UNUSED, const double *values) {
   zb_text_add(&log->row, "%" PRId64, step);
   for (int i = 0; i < log->count; ++i) {
     zb_text_add(&log->row, ",");
@@ -132,8 +131,7 @@ static zb_status begin_jsonl(zb_log *log, const zb_log_params *params) {
   return write_row(log);
 }
 
-static zb_status add_jsonl(zb_log *log, int64_t step, double wall_time, const double *values) {
-  (void)wall_time;
+static zb_status add_jsonl(zb_log *log, int64_t step, double wall_time ZB_UNUSED, const double *values) {
   zb_text_add(&log->row, "{\"step\": %" PRId64, step);
   for (int i = 0; i < log->count; ++i) {
     if (!isfinite(values[i])) continue;

@@ -56,13 +56,11 @@ static double wsd(const zb_line *line, double at, double length) {
   }
 }
 
-static double stairs(const zb_line *line, double at, double length) {
-  (void)length;
+static double stairs(const zb_line *line, double at, double length ZB_UNUSED) {
   return pow(value_of(line, "gamma", 1), floor(at / value_of(line, "every", 1)));
 }
 
-static double exponential(const zb_line *line, double at, double length) {
-  (void)length;
+static double exponential(const zb_line *line, double at, double length ZB_UNUSED) {
   return pow(value_of(line, "gamma", 1), at);
 }
 

@@ -29,11 +29,7 @@ static void merge_plans(void *total, const void *one, size_t bytes) {
   all->shares &= next->shares;
 }
 
-static void keep_first(void *total, const void *one, size_t bytes) {
-  (void)total;
-  (void)one;
-  (void)bytes;
-}
+static void keep_first(void *total ZB_UNUSED, const void *one ZB_UNUSED, size_t bytes ZB_UNUSED) {}
 
 static zb_status merge(zb_session *session, void *record, size_t bytes,
                        void (*merge_two)(void *total, const void *one, size_t bytes)) {

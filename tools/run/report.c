@@ -25,8 +25,7 @@ typedef struct norms {
   double squares;
 } norms;
 
-static void add_norm(void *context, const char *name, double norm) {
-  (void)name;
+static void add_norm(void *context, const char *name ZB_UNUSED, double norm) {
   ((norms *)context)->squares += norm * norm;
 }
 
@@ -285,8 +284,7 @@ void run_print_start(const zb_session *session, const arguments *args) {
   flush_spoken(args);
 }
 
-static void json_part(void *context, const zb_runtime_part *part) {
-  (void)context;
+static void json_part(void *context ZB_UNUSED, const zb_runtime_part *part) {
   const char *const pairs[][2] = {{"name", part->name},   {"summary", part->summary}, {"module", part->path},
                                   {"found", part->found}, {"missing", part->missing}, {"hint", part->hint}};
   printf("{\"kind\":\"%s\"", part->kind);

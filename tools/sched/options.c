@@ -76,8 +76,7 @@ void sched_print_list(void) {
 
 zb_status sched_see_help(zb_status status) { return zb_status_hint(status, "zb-sched --help lists the options"); }
 
-static zb_status take_word(void *settings, const char *word) {
-  (void)settings;
+static zb_status take_word(void *settings ZB_UNUSED, const char *word) {
   return sched_see_help(ZB_ERROR(USAGE, "expected an option, got '%s'", word));
 }
 

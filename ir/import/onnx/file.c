@@ -141,10 +141,7 @@ static zb_status check_texts(const char *path, reader *r, const ProtobufCMessage
 
 static void *take(void *data, size_t size) { return zb_import_take(data, size ? size : 1); }
 
-static void keep(void *data, void *memory) {
-  (void)data;
-  (void)memory;
-}
+static void keep(void *data ZB_UNUSED, void *memory ZB_UNUSED) {}
 
 Onnx__GraphProto *zb_onnx_graph_unpack(zb_import_node *n, const ProtobufCBinaryData *bytes) {
   zb_import *im = n->im;

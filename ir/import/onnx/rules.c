@@ -8,11 +8,7 @@ static const zb_import_rule rows[] = {
 #include "ir/import/onnx/rules.def"
 };
 
-static const char *kind_of(const zb_import_node *n, char *room, size_t size) {
-  (void)room;
-  (void)size;
-  return n->kind;
-}
+static const char *kind_of(const zb_import_node *n, char *room ZB_UNUSED, size_t size ZB_UNUSED) { return n->kind; }
 
 /* Of constants: what they are is known by now, or is a number of the file. */
 static bool number_of(zb_import *im, const zb_import_value *value, double *out) {

@@ -242,9 +242,7 @@ static zb_result check_graph(zb_import *im, zb_module *out) {
 }
 
 /* What cannot be computed is no error of the file. */
-static MlirLogicalResult swallow(MlirDiagnostic diagnostic, void *context) {
-  (void)diagnostic;
-  (void)context;
+static MlirLogicalResult swallow(MlirDiagnostic diagnostic ZB_UNUSED, void *context ZB_UNUSED) {
   return mlirLogicalResultSuccess();
 }
 

@@ -120,8 +120,7 @@ static zb_result build_inputs(zb_stablehlo *it) {
 /* ---- The whole ---- */
 
 /* Weights are no part of the file. */
-static zb_result load(zb_import *im, const zb_import_value *value, zb_shape *shape, const void **data) {
-  (void)im;
+static zb_result load(zb_import *im ZB_UNUSED, const zb_import_value *value, zb_shape *shape, const void **data) {
   *shape = value->type;
   *data = NULL;
   return ZB_OK;

@@ -347,9 +347,6 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   return status;
 }
 
-static bool is_open(const zb_asked *asked) {
-  (void)asked;
-  return true;
-}
+static bool is_open(const zb_asked *asked ZB_UNUSED) { return true; }
 
 const zb_move zb_move_order = {.decision = ZB_CHOICE_ORDER, .is_open = is_open, .decide = decide};

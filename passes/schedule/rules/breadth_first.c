@@ -8,9 +8,7 @@
  */
 #include "passes/schedule/rules/emit.h"
 
-static void emit_position(zb_emitter *e, int position, const void *how) {
-  (void)position;
-  (void)how;
+static void emit_position(zb_emitter *e, int position ZB_UNUSED, const void *how ZB_UNUSED) {
   for (int chunk = 0; chunk < e->chunks; ++chunk)
     while (zb_emit_left(e, chunk, ZB_F))
       zb_emit(e, chunk, ZB_F);
@@ -19,15 +17,11 @@ static void emit_position(zb_emitter *e, int position, const void *how) {
       zb_emit_backward(e, chunk);
 }
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   return zb_emit_all(problem, emit_position, NULL, out);
 }
 
-static double memory_bound(const zb_problem *problem, int rank) {
-  (void)rank;
-  return problem->micro_batches;
-}
+static double memory_bound(const zb_problem *problem, int rank ZB_UNUSED) { return problem->micro_batches; }
 
 const zb_schedule_def zb_schedule_fthenb = {
     .name = "fthenb",

@@ -67,8 +67,7 @@ static void emit_steps(zb_emitter *e, const dual_rank *rank) {
   zb_emit_rest_w(e);
 }
 
-static void emit_dualpipe(zb_emitter *e, int position, const void *how) {
-  (void)how;
+static void emit_dualpipe(zb_emitter *e, int position, const void *how ZB_UNUSED) {
   const int p = e->ranks;
   emit_steps(e, &(dual_rank){.half = p / 2,
                              .distance = zb_min_int(position, p - 1 - position),
@@ -76,8 +75,7 @@ static void emit_dualpipe(zb_emitter *e, int position, const void *how) {
                              .early = position >= p / 2});
 }
 
-static void emit_dualpipev(zb_emitter *e, int position, const void *how) {
-  (void)how;
+static void emit_dualpipev(zb_emitter *e, int position, const void *how ZB_UNUSED) {
   const int p = e->ranks;
   emit_steps(e, &(dual_rank){.half = p, .distance = position, .micro_batches = zb_max_int(e->micro_batches, 2 * p)});
 }
@@ -97,8 +95,7 @@ static zb_status check_edges(const zb_problem *problem) {
   return NULL;
 }
 
-static zb_status emit_two(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit_two(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   const int p = problem->ranks;
   if (p % 2)
     return zb_status_hint(ZB_ERROR(USAGE, "dualpipe is defined for an even number of ranks, got %d", p),
@@ -107,8 +104,7 @@ static zb_status emit_two(const zb_problem *problem, const int64_t *options, zb_
   return zb_emit_all(problem, emit_dualpipe, NULL, out);
 }
 
-static zb_status emit_one(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit_one(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   return zb_emit_all(problem, emit_dualpipev, NULL, out);
 }
 

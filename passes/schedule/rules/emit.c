@@ -127,8 +127,4 @@ double zb_held_memory_bound(const zb_problem *problem, int rank, double forwards
   return bound < all ? bound : all;
 }
 
-double zb_no_memory_bound(const zb_problem *problem, int rank) {
-  (void)problem;
-  (void)rank;
-  return -1;
-}
+double zb_no_memory_bound(const zb_problem *problem ZB_UNUSED, int rank ZB_UNUSED) { return -1; }

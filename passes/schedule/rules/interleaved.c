@@ -114,8 +114,7 @@ static double whole_bound(const zb_problem *problem, int rank) {
   return (double)(most < all ? most : all) / chunks;
 }
 
-static zb_status emit_split(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit_split(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   const manner m = default_manner(problem, true);
   return zb_emit_all(problem, emit_position, &m, out);
 }

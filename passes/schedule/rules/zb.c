@@ -253,12 +253,10 @@ static const zb_within_def within = {open_state, ask};
 static zb_status emit_zb(const zb_problem *problem, const int64_t *options, zb_order *out) {
   return zb_within_emit(&within, problem, options[0], out);
 }
-static zb_status emit_1p(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit_1p(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   return zb_within_emit(&within, problem, 100, out);
 }
-static zb_status emit_2p(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit_2p(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   return zb_within_emit(&within, problem, 200, out);
 }
 

@@ -7,8 +7,7 @@
  */
 #include "passes/schedule/rules/emit.h"
 
-static void emit_position(zb_emitter *e, int position, const void *how) {
-  (void)how;
+static void emit_position(zb_emitter *e, int position, const void *how ZB_UNUSED) {
   const int p = e->ranks, n = zb_max_int(e->micro_batches, 2 * p - 1); /* the emitter writes those that exist */
   int f0 = 0, f1 = 0;
   for (; f0 < 2 * (p - position) - 1; ++f0)
@@ -40,8 +39,7 @@ static void emit_position(zb_emitter *e, int position, const void *how) {
       zb_emit(e, chunk, ZB_W);
 }
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   return zb_emit_all(problem, emit_position, NULL, out);
 }
 

@@ -292,8 +292,7 @@ static const zb_within_def published = {open_state, ask_published};
 
 /* ---- The row of the table ---- */
 
-static zb_status emit(const zb_problem *problem, const int64_t *options, zb_order *out) {
-  (void)options;
+static zb_status emit(const zb_problem *problem, const int64_t *options ZB_UNUSED, zb_order *out) {
   return zb_within_emit(&published, problem, 0, out);
 }
 

@@ -69,8 +69,7 @@ static zb_status cpu_alloc(zb_device *device, uint64_t bytes, void **out_arena) 
 
 static void cpu_release(zb_device *device, void *arena) { zb_free_pages(arena, device->arena_bytes); }
 
-static zb_status cpu_copy(zb_device *device, void *to, const void *from, uint64_t bytes) {
-  (void)device;
+static zb_status cpu_copy(zb_device *device ZB_UNUSED, void *to, const void *from, uint64_t bytes) {
   if (bytes > 0) memcpy(to, from, bytes);
   return NULL;
 }
@@ -80,8 +79,7 @@ static zb_status cpu_zero(zb_device *device, void *in_arena, uint64_t bytes) {
   return NULL;
 }
 
-static void cpu_release_program(zb_device *device, zb_device_program *program) {
-  (void)device;
+static void cpu_release_program(zb_device *device ZB_UNUSED, zb_device_program *program) {
   if (!program) return;
   zb_calls_deinit(&program->calls);
   zb_arena_deinit(&program->memory);

@@ -201,8 +201,7 @@ const zb_device_queue zb_cuda_device_queue = {
 
 void zb_cuda_device_time_ops(zb_device *device, bool on) { device->time_ops = on && device->params.op_times; }
 
-void zb_cuda_device_profile(const zb_device *device, zb_device_profile *out) {
-  (void)device;
+void zb_cuda_device_profile(const zb_device *device ZB_UNUSED, zb_device_profile *out) {
   *out = (zb_device_profile){0};
 }
 

@@ -114,7 +114,6 @@ void zb_processes_abort(zb_transport *transport, int rank, const char *reason) {
     zb_mailboxes_abort(transport->boxes, rank, reason);
 }
 
-int64_t zb_processes_complete_ps(zb_transport *transport, int rank, int message) {
-  (void)rank;
+int64_t zb_processes_complete_ps(zb_transport *transport, int rank ZB_UNUSED, int message) {
   return zb_mailboxes_complete_ps(transport->boxes, message);
 }

@@ -164,8 +164,7 @@ static zb_status streams_post(zb_transport *transport, int rank, int message, vo
   return sides[SEND_SIDE].posted && sides[RECEIVE_SIDE].posted ? enqueue(transport, message) : NULL;
 }
 
-static bool streams_test(zb_transport *transport, int rank, int message) {
-  (void)rank;
+static bool streams_test(zb_transport *transport, int rank ZB_UNUSED, int message) {
   return transport->parcels[message].enqueued;
 }
 
@@ -193,24 +192,15 @@ static zb_status streams_reset(zb_transport *transport) {
 }
 
 /* Nothing waits in the host, and the GPU holds nothing that cannot end. */
-static void streams_abort(zb_transport *transport, int rank, const char *reason) {
-  (void)transport;
-  (void)rank;
-  (void)reason;
-}
+static void streams_abort(zb_transport *transport ZB_UNUSED, int rank ZB_UNUSED, const char *reason ZB_UNUSED) {}
 
-static zb_status streams_poll(zb_transport *transport) {
-  (void)transport;
-  return NULL;
-}
+static zb_status streams_poll(zb_transport *transport ZB_UNUSED) { return NULL; }
 
-static int64_t streams_start_ps(zb_transport *transport, int rank, int message) {
-  (void)rank;
+static int64_t streams_start_ps(zb_transport *transport, int rank ZB_UNUSED, int message) {
   return transport->starts ? zb_cuda_event_ps(transport->gpu, transport->starts[message]) : 0;
 }
 
-static int64_t streams_complete_ps(zb_transport *transport, int rank, int message) {
-  (void)rank;
+static int64_t streams_complete_ps(zb_transport *transport, int rank ZB_UNUSED, int message) {
   return transport->starts ? zb_cuda_event_ps(transport->gpu, transport->done[message]) : 0;
 }
 

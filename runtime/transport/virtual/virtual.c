@@ -157,8 +157,7 @@ static void transport_abort(zb_transport *transport, int rank, const char *reaso
   snprintf(transport->reason, sizeof transport->reason, "rank %d gave up: %s", rank, reason);
 }
 
-static int64_t complete_ps(zb_transport *transport, int rank, int message) {
-  (void)rank;
+static int64_t complete_ps(zb_transport *transport, int rank ZB_UNUSED, int message) {
   return transport->parcels[message].arrival_ps;
 }
 
