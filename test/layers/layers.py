@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Who may include whom: every include directive of the rooms against the table below (ARCHITECTURE.md: the plan is the
-waist, tools use the public API only, CUDA and MPI are modules). No folders, and within a folder no files, need each
+only interface, tools use the public API, CUDA and MPI are modules). No folders, and within a folder no files, need each
 other in a circle. A file is NAME.c and NAME.h: it needs the files whose headers it includes, and those whose functions
 it calls.
 
