@@ -280,11 +280,15 @@ static zb_status explain(const fitting *f, const zb_candidate *serial, zb_status
                             zb_bytes_exact_text((uint64_t)f->other_bytes, most));
   if (serial->most <= f->asked->limit)
     return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
-  return zb_status_hint(
-      status,
-      "one micro-batch at a time takes %s, and other orders of these stages little less: schedule search may cut them "
-      "elsewhere; or use --recompute auto, more ranks or smaller micro-batches",
-      zb_bytes_exact_text((uint64_t)serial->most, most));
+  const zb_asked *given = f->search->given;
+  const bool has_less = strcmp(given->recompute, "auto") != 0 && strcmp(given->recompute, "all") != 0;
+  const bool may_cut = !*zb_pass_option(given->pass, "cuts") && !*zb_pass_option(given->pass, "layout");
+  return zb_status_hint(status,
+                        "one micro-batch at a time takes %s, and other orders of these stages little less%s; %suse "
+                        "%smore ranks or smaller micro-batches",
+                        zb_bytes_exact_text((uint64_t)serial->most, most),
+                        may_cut ? ": schedule search may cut them elsewhere" : "", may_cut ? "or " : "",
+                        has_less ? "--recompute auto, " : "");
 }
 
 /* Nothing fits: a search has the order that needs least, a rule has none. */

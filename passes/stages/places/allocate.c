@@ -838,8 +838,27 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
   return NULL;
 }
 
+/* What needs less, of what is not asked for yet. A choice that was given is compiled as it is. */
+static zb_status hint_less(const zb_pass *pass, MlirOperation module, uint64_t enough, zb_status status) {
+  const zb_compile_state *state = pass->state;
+  const bool is_fixed =
+      (state && state->choice && state->choice != state->found) || zb_has_attribute(module, ZB_ATTR_INFERENCE);
+  const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE), *again = zb_pass_option(pass, "recompute");
+  const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
+  const bool is_least = is_fixed || strcmp(again, "auto") == 0 || strcmp(again, "all") == 0;
+  const char *less = is_least ? "" : ", or --recompute auto";
+  /* It has come down to one micro-batch at a time: other orders may need a little less than this one. */
+  if (def && def->keeps_limit)
+    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s",
+                          (unsigned long long)enough, less);
+  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches%s%s",
+                        (unsigned long long)enough, less,
+                        is_fixed ? "" : ", or look for an order within the limit (--schedule search)");
+}
+
 /* Names the rank that needs most: one retry with that number succeeds. */
-static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, MlirOperation module) {
+static zb_status check_limit(const zb_pass *pass, const rank_need *needs, int ranks, uint64_t limit,
+                             MlirOperation module) {
   char need[32], most[32];
   const rank_need *worst = NULL;
   int above = 0;
@@ -848,9 +867,6 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
     if (!worst || needs[i].bytes > worst->bytes) worst = &needs[i];
   }
   if (!above) return NULL;
-  const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE);
-  const char *less = zb_has_attribute(module, ZB_ATTR_INFERENCE) ? "" : ", or --recompute auto";
-  const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
   zb_status status = ZB_ERROR(
       INFEASIBLE, "rank %d needs %llu bytes, the limit is %llu (%s and %s; %d of %d ranks need more than that)",
       worst->rank, (unsigned long long)worst->bytes, (unsigned long long)limit, zb_bytes_text(worst->bytes, need),
@@ -859,15 +875,7 @@ static zb_status check_limit(const rank_need *needs, int ranks, uint64_t limit, 
     if (worst->regions[r].bytes)
       status = zb_status_note(status, "%s: %s", zb_region_name((zb_region_kind)r),
                               zb_bytes_text(worst->regions[r].bytes, need));
-  /* A schedule that looks within limits has come down to one micro-batch at a time: other orders may need a little less
-   * than this one. */
-  if (def && def->keeps_limit)
-    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s",
-                          (unsigned long long)worst->bytes, less);
-  return zb_status_hint(status,
-                        "give at least %llu bytes, use more ranks or smaller micro-batches%s, or look for an order "
-                        "within the limit (--schedule search)",
-                        (unsigned long long)worst->bytes, less);
+  return hint_less(pass, module, worst->bytes, status);
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
@@ -878,7 +886,7 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   allocation all = {.module = top, .memo = pass->program->memo, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, allocate_one, &all, &pass->changes));
-  if (limit) ZB_PASS_TRY(pass, check_limit(all.needs, ranks, limit, top));
+  if (limit) ZB_PASS_TRY(pass, check_limit(pass, all.needs, ranks, limit, top));
   return ZB_OK;
 }
 
