@@ -26,8 +26,7 @@ static zb_status part_run(const zb_kernel_call *call, zb_cuda_launcher *on, bool
     const int64_t blocks = zb_max64(1, zb_ceil_div(args.elements, ZB_PART_BLOCK));
     args.out = blocks == 1 ? call->outputs[0].data : halves[level % 2];
     if (blocks == 1) args.scale = largest ? scale : scale * scale;
-    ZB_TRY(zb_cuda_enqueue(on, function, zb_ceil_div(blocks * ZB_PART_LANES, ZB_PART_THREADS), 1, ZB_PART_THREADS, 0,
-                           &args));
+    ZB_TRY(zb_cuda_enqueue_each(on, function, blocks * ZB_PART_LANES, ZB_PART_THREADS, &args));
     if (blocks == 1) return NULL;
     args.in = args.out;
     args.elements = blocks;

@@ -65,6 +65,11 @@ bool zb_cuda_in_groups(const zb_cuda_dims *rows, const zb_cuda_dims *along, cons
 /* grid_x <= 2^31 - 1, grid_y <= 65535. A grid of 0 launches nothing. `args` is the kernel's only parameter. */
 zb_status zb_cuda_enqueue(zb_cuda_launcher *on, zb_cuda_function function, int64_t grid_x, int64_t grid_y, int threads,
                           int64_t shared_bytes, const void *args) ZB_MUST_USE;
+/* A thread for each of `count`, without shared memory. */
+static inline zb_status zb_cuda_enqueue_each(zb_cuda_launcher *on, zb_cuda_function function, int64_t count,
+                                             int threads, const void *args) {
+  return zb_cuda_enqueue(on, function, zb_ceil_div(count, threads), 1, threads, 0, args);
+}
 static inline zb_cuda_fault_place zb_cuda_fault_of(const zb_cuda_launcher *on) {
   return (zb_cuda_fault_place){on->fault, on->instruction};
 }

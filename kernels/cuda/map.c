@@ -43,7 +43,7 @@ zb_map_args zb_cuda_map_plan(const zb_kernel_call *call, int count, int group_el
 zb_status zb_cuda_map_launch(zb_cuda_launcher *on, zb_cuda_function function, const zb_map_args *args,
                              int group_elements) {
   int64_t groups = zb_ceil_div(args->elements, group_elements);
-  return zb_cuda_enqueue(on, function, zb_ceil_div(groups, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0, args);
+  return zb_cuda_enqueue_each(on, function, groups, ZB_MAP_THREADS, args);
 }
 
 /* ---- One operand: the rows of unary.def ---- */
@@ -310,8 +310,7 @@ zb_status zb_cuda_run_iota(const zb_kernel_call *call, zb_cuda_launcher *on) {
   args.size = out->shape[axis];
   args.a = zb_attr_number(call, "start", 0);
   args.b = zb_attr_number(call, "step", 1);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_iota, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0,
-                         &args);
+  return zb_cuda_enqueue_each(on, ZB_FUNCTION_zb_iota, args.elements, ZB_MAP_THREADS, &args);
 }
 
 bool zb_cuda_matches_coordinate(const zb_kernel_call *call) {
@@ -342,6 +341,5 @@ zb_status zb_cuda_run_triangle(const zb_kernel_call *call, zb_cuda_launcher *on)
   args.diagonal = zb_attr_int(&call->attrs, "diagonal", 0);
   args.a = zb_attr_number(call, "lower", 0);
   args.b = zb_attr_number(call, "upper", 0);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_triangle, zb_ceil_div(args.elements, ZB_MAP_THREADS), 1, ZB_MAP_THREADS, 0,
-                         &args);
+  return zb_cuda_enqueue_each(on, ZB_FUNCTION_zb_triangle, args.elements, ZB_MAP_THREADS, &args);
 }

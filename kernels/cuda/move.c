@@ -40,8 +40,7 @@ zb_status zb_cuda_copy(zb_cuda_launcher *on, const zb_tensor *to, const zb_tenso
     args.elements /= n;
     bytes = 16;
   }
-  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), zb_ceil_div(args.elements, ZB_MOVE_THREADS), 1,
-                         ZB_MOVE_THREADS, 0, &args);
+  return zb_cuda_enqueue_each(on, for_bytes(ZB_FUNCTION_zb_move_1, bytes), args.elements, ZB_MOVE_THREADS, &args);
 }
 
 bool zb_cuda_matches_contiguous(const zb_kernel_call *call) {
@@ -53,11 +52,6 @@ zb_status zb_cuda_run_contiguous(const zb_kernel_call *call, zb_cuda_launcher *o
 }
 
 /* ---- Shards: what one of them alone has ---- */
-
-bool zb_cuda_matches_all_reduce(const zb_kernel_call *call) { return zb_cuda_matches_contiguous(call); }
-zb_status zb_cuda_run_all_reduce(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  return zb_cuda_run_contiguous(call, on);
-}
 
 /* Whether `all` is `part` with a dimension of the members in front, and has that place. */
 static bool has_part(const zb_kernel_call *call, const zb_tensor *all, const zb_tensor *part, int64_t place) {
@@ -73,11 +67,6 @@ bool zb_cuda_matches_own_part(const zb_kernel_call *call) {
 zb_status zb_cuda_run_own_part(const zb_kernel_call *call, zb_cuda_launcher *on) {
   const zb_tensor part = zb_tensor_part(&call->inputs[0], zb_attr_int(&call->attrs, "place", 0));
   return zb_cuda_copy(on, &call->outputs[0], &part);
-}
-
-bool zb_cuda_matches_reduce_scatter(const zb_kernel_call *call) { return zb_cuda_matches_own_part(call); }
-zb_status zb_cuda_run_reduce_scatter(const zb_kernel_call *call, zb_cuda_launcher *on) {
-  return zb_cuda_run_own_part(call, on);
 }
 
 bool zb_cuda_matches_gather_parts(const zb_kernel_call *call) {
@@ -164,8 +153,7 @@ static size_t widen_gather(zb_gather_args *args, size_t bytes) {
 }
 
 static zb_status launch_gather(zb_cuda_launcher *on, const zb_gather_args *args, size_t bytes) {
-  return zb_cuda_enqueue(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), zb_ceil_div(args->elements, ZB_MOVE_THREADS), 1,
-                         ZB_MOVE_THREADS, 0, args);
+  return zb_cuda_enqueue_each(on, for_bytes(ZB_FUNCTION_zb_gather_1, bytes), args->elements, ZB_MOVE_THREADS, args);
 }
 
 static zb_gather_args gather_plan(const zb_kernel_call *call, zb_cuda_launcher *on) {
@@ -316,8 +304,7 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
   (void)zb_cuda_dims_of(indices, indices, lines, &args.index_dims);
   (void)zb_cuda_dims_of(indices, dout, lines, &args.dout_dims);
   (void)zb_cuda_dims_of(indices, &selected, lines, &args.data_dims);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_scatter_lines, zb_ceil_div(args.outer_size, ZB_SCATTER_THREADS), 1,
-                         ZB_SCATTER_THREADS, 0, &args);
+  return zb_cuda_enqueue_each(on, ZB_FUNCTION_zb_scatter_lines, args.outer_size, ZB_SCATTER_THREADS, &args);
 }
 
 /* ---- scatter: (data, indices, updates) -> (out) ---- */
@@ -390,8 +377,7 @@ zb_status zb_cuda_run_ravel_index(const zb_kernel_call *call, zb_cuda_launcher *
                         .fault = zb_cuda_fault_of(on)};
   memcpy(args.shape, shape->ints, (size_t)shape->count * sizeof *args.shape);
   (void)zb_cuda_dims_of(indices, indices, zb_cuda_before(out->rank), &args.tuple_dims);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_ravel_index, zb_ceil_div(args.tuples, ZB_MOVE_THREADS), 1, ZB_MOVE_THREADS,
-                         0, &args);
+  return zb_cuda_enqueue_each(on, ZB_FUNCTION_zb_ravel_index, args.tuples, ZB_MOVE_THREADS, &args);
 }
 
 /* ---- cumsum ---- */
@@ -421,8 +407,7 @@ zb_status zb_cuda_run_cumsum(const zb_kernel_call *call, zb_cuda_launcher *on) {
                          .exclusive = zb_attr_bool(&call->attrs, "exclusive", false)};
   (void)zb_cuda_dims_of(x, x, lines, &args.x_lines);
   (void)zb_cuda_dims_of(x, out, lines, &args.out_lines);
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_cumsum, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS,
-                         0, &args);
+  return zb_cuda_enqueue_each(on, ZB_FUNCTION_zb_cumsum, args.lines, ZB_SCATTER_THREADS, &args);
 }
 
 /* ---- top_k ---- */
@@ -454,6 +439,5 @@ zb_status zb_cuda_run_top_k(const zb_kernel_call *call, zb_cuda_launcher *on) {
                         .largest = zb_attr_bool(&call->attrs, "largest", true)};
   (void)zb_cuda_dims_of(x, x, lines, &args.x_lines);
   (void)zb_cuda_dims_of(out, out, lines, &args.out_lines); /* it has k where x has all */
-  return zb_cuda_enqueue(on, ZB_FUNCTION_zb_top_k, zb_ceil_div(args.lines, ZB_SCATTER_THREADS), 1, ZB_SCATTER_THREADS,
-                         0, &args);
+  return zb_cuda_enqueue_each(on, ZB_FUNCTION_zb_top_k, args.lines, ZB_SCATTER_THREADS, &args);
 }

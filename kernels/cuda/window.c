@@ -49,8 +49,8 @@ static bool weight_of(const zb_kernel_call *call, zb_window_args *args) {
 
 static zb_status launch(const zb_kernel_call *call, zb_cuda_launcher *on, zb_cuda_function f32,
                         const zb_window_args *args) {
-  return zb_cuda_enqueue(on, zb_cuda_for_float(f32, call->inputs[0].dtype),
-                         zb_ceil_div(args->elements, ZB_WINDOW_THREADS), 1, ZB_WINDOW_THREADS, 0, args);
+  return zb_cuda_enqueue_each(on, zb_cuda_for_float(f32, call->inputs[0].dtype), args->elements, ZB_WINDOW_THREADS,
+                              args);
 }
 
 bool zb_cuda_matches_conv(const zb_kernel_call *call) {
