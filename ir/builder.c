@@ -80,6 +80,13 @@ void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value) {
   mlirOperationSetAttributeByName(op, mlirStringRefCreateFromCString(name), value);
 }
 
+MlirAttribute zb_get_entry(MlirOperation function, const char *list, intptr_t index) {
+  MlirAttribute all = zb_get_attribute(function, list), none = {NULL};
+  if (!all.ptr || !mlirAttributeIsAArray(all) || index >= mlirArrayAttrGetNumElements(all)) return none;
+  MlirAttribute entry = mlirArrayAttrGetElement(all, index);
+  return mlirAttributeIsADictionary(entry) ? entry : none;
+}
+
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback) {
   MlirAttribute attribute = zb_get_attribute(op, name);
   int64_t value;
@@ -237,6 +244,17 @@ zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout,
 
 /* ---- Short forms ---- */
 
+MlirValue zb_build_where(zb_builder *b, MlirValue condition, MlirValue yes, MlirValue no) {
+  return zb_build(b, "where", (MlirValue[]){condition, yes, no}, 3, NULL, 0);
+}
+
+MlirValue zb_build_slice(zb_builder *b, MlirValue x, const int64_t *starts, const int64_t *sizes, const int64_t *steps,
+                         int rank) {
+  static const int64_t ones[ZB_DIMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+  return ZB_BUILD(b, "slice", x, zb_ints("starts", starts, rank), zb_ints("sizes", sizes, rank),
+                  zb_ints("steps", steps ? steps : ones, rank));
+}
+
 MlirValue zb_build_constant(zb_builder *b, MlirType type, MlirAttribute value) {
   MlirNamedAttribute attribute = zb_named(b->context, "value", value);
   MlirOperation op = zb_build_any(b, "zb.constant", NULL, 0, &type, 1, &attribute, 1);
@@ -311,13 +329,11 @@ MlirValue zb_build_concat(zb_builder *b, const MlirValue *values, int count, int
 
 static void build_slices(zb_builder *b, MlirValue x, const zb_shape *shape, int64_t axis, const int64_t *sizes,
                          int count, MlirValue *out) {
-  int64_t starts[ZB_DIMS_MAX] = {0}, steps[ZB_DIMS_MAX], lengths[ZB_DIMS_MAX];
-  for (int i = 0; i < shape->rank; ++i)
-    steps[i] = 1, lengths[i] = shape->dims[i];
+  int64_t starts[ZB_DIMS_MAX] = {0}, lengths[ZB_DIMS_MAX];
+  memcpy(lengths, shape->dims, sizeof lengths);
   for (int i = 0; i < count; ++i) {
     lengths[axis] = sizes[i];
-    out[i] = ZB_BUILD(b, "slice", x, zb_ints("starts", starts, shape->rank), zb_ints("sizes", lengths, shape->rank),
-                      zb_ints("steps", steps, shape->rank));
+    out[i] = zb_build_slice(b, x, starts, lengths, NULL, shape->rank);
     starts[axis] += sizes[i];
   }
 }

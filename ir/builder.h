@@ -4,6 +4,8 @@
 
 #include "ir/op.h"
 
+#include <string.h>
+
 zb_builder zb_builder_before(MlirOperation op); /* same block and location as op */
 zb_builder zb_builder_at_end(MlirBlock block, MlirLocation location);
 
@@ -15,6 +17,10 @@ zb_builder zb_builder_at_end(MlirBlock block, MlirLocation location);
 zb_result zb_op_gradient(zb_builder *b, MlirOperation op, const MlirValue *dout, const bool *needs, MlirValue *din);
 
 /* Short forms used everywhere. */
+MlirValue zb_build_where(zb_builder *b, MlirValue condition, MlirValue yes, MlirValue no);
+/* zb.slice in all dimensions; steps NULL: each is 1. */
+MlirValue zb_build_slice(zb_builder *b, MlirValue x, const int64_t *starts, const int64_t *sizes, const int64_t *steps,
+                         int rank);
 MlirValue zb_build1(zb_builder *b, const char *name, MlirValue x);
 MlirValue zb_build2(zb_builder *b, const char *name, MlirValue lhs, MlirValue rhs);
 /* zb.constant of a type; value: elements. */
@@ -42,8 +48,17 @@ MlirAttribute zb_mlir_string(MlirContext context, const char *value);
 MlirAttribute zb_get_attribute(MlirOperation op, const char *name);
 bool zb_has_attribute(MlirOperation op, const char *name);
 void zb_set_attribute(MlirOperation op, const char *name, MlirAttribute value);
+/* Entry `index` of an attribute that is a list of dictionaries, as "arg_attrs" and "res_attrs" of a function are; null:
+ * there is none. */
+MlirAttribute zb_get_entry(MlirOperation function, const char *list, intptr_t index);
 /* Integer (or real, or string) attribute of an op by name; fallback / NULL when absent. The string is borrowed from the
  * context and, as MLIR guarantees for uniqued string attributes, NUL-terminated. */
 int64_t zb_get_i64(MlirOperation op, const char *name, int64_t fallback);
 double zb_get_float(MlirOperation op, const char *name, double fallback);
 const char *zb_get_string(MlirOperation op, const char *name);
+/* False for a null op. Asked of most ops by each pass, so the length of the name is known where it is compiled. */
+static inline bool zb_op_is(MlirOperation op, const char *full_name) {
+  if (mlirOperationIsNull(op)) return false;
+  const MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
+}

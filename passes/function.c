@@ -116,17 +116,11 @@ void zb_function_abandon(zb_function_builder *f) {
   *f = (zb_function_builder){0};
 }
 
-static MlirAttribute list_entry(MlirOperation function, const char *list, int index) {
-  MlirAttribute array = zb_get_attribute(function, list);
-  if (mlirAttributeIsNull(array) || index >= mlirArrayAttrGetNumElements(array)) return (MlirAttribute){0};
-  return mlirArrayAttrGetElement(array, index);
-}
-
 MlirAttribute zb_argument_dictionary(MlirOperation function, int index) {
-  return list_entry(function, "arg_attrs", index);
+  return zb_get_entry(function, "arg_attrs", index);
 }
 MlirAttribute zb_result_dictionary(MlirOperation function, int index) {
-  return list_entry(function, "res_attrs", index);
+  return zb_get_entry(function, "res_attrs", index);
 }
 
 static MlirAttribute dictionary_get(MlirAttribute dictionary, const char *name) {

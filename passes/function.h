@@ -33,7 +33,7 @@ zb_status zb_function_close(zb_function_builder *f, MlirOperation function) ZB_M
 /* Frees a builder that was not finished. */
 void zb_function_abandon(zb_function_builder *f);
 
-/* Attribute dictionary of argument/result `index` ("arg_attrs" / "res_attrs"); null if there is none. */
+/* Attribute dictionary of argument/result `index` (zb_get_entry); null if there is none. */
 MlirAttribute zb_argument_dictionary(MlirOperation function, int index);
 MlirAttribute zb_result_dictionary(MlirOperation function, int index);
 int64_t zb_dictionary_i64(MlirAttribute dictionary, const char *name, int64_t fallback);
@@ -51,12 +51,6 @@ void zb_remove_attribute(MlirOperation op, const char *name);
 
 /* The name of its location, "module.path (node)"; NULL: it has none. */
 const char *zb_location_name(MlirOperation op);
-/* False for a null op. Asked of most ops by each pass, so the length of the name is known where it is compiled. */
-static inline bool zb_op_is(MlirOperation op, const char *full_name) {
-  if (mlirOperationIsNull(op)) return false;
-  const MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  return name.length == strlen(full_name) && memcmp(name.data, full_name, name.length) == 0;
-}
 /* The function (or nested module) `name` in a block; null if absent. */
 MlirOperation zb_symbol_in(MlirBlock block, const char *op_name, const char *symbol);
 const char *zb_symbol_name(MlirOperation op);

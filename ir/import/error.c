@@ -70,3 +70,10 @@ char *zb_import_take_text(zb_import *im, const char *text, size_t length) {
   if (copy) memcpy(copy, text, length);
   return copy;
 }
+
+char *zb_import_take_built(zb_import *im, zb_text *text) {
+  char *taken = text->failed ? NULL : zb_import_take_text(im, text->data ? text->data : "", text->length);
+  if (text->failed) zb_import_memory(im);
+  zb_text_deinit(text);
+  return taken;
+}

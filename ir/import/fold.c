@@ -9,13 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static zb_tensor tensor_of(const zb_known *c) {
-  zb_tensor tensor = {.data = c->data, .dtype = c->shape.dtype, .rank = c->shape.rank};
-  memcpy(tensor.shape, c->shape.dims, sizeof tensor.shape);
-  zb_strides(&c->shape, tensor.strides);
-  return tensor;
-}
-
 zb_known *zb_import_fold_op(zb_import_node *n, const char *op, const zb_known *const *in, int count,
                             const zb_attr *attrs, int attr_count) {
   enum { OPERANDS_MAX = 3 };
@@ -25,7 +18,7 @@ zb_known *zb_import_fold_op(zb_import_node *n, const char *op, const zb_known *c
   ZB_ASSERT(count <= OPERANDS_MAX);
   for (int i = 0; i < count; ++i) {
     shapes[i] = in[i]->shape;
-    tensors[i] = tensor_of(in[i]);
+    tensors[i] = zb_known_tensor(in[i]);
   }
   const zb_op_view view = {zb_op_find_name(op), shapes, count, {attrs, attr_count}, 1};
   if (!view.def->infer(&view, &shape, &error)) {
@@ -34,7 +27,7 @@ zb_known *zb_import_fold_op(zb_import_node *n, const char *op, const zb_known *c
   }
   zb_known *out = zb_known_new(n->im, &shape);
   if (!out) return NULL;
-  result = tensor_of(out);
+  result = zb_known_tensor(out);
   const zb_kernel_call call = {
       .inputs = tensors, .input_count = count, .outputs = &result, .output_count = 1, .attrs = view.attrs};
   const char *wrong = zb_kernel_reference(op)->run(&call);

@@ -228,6 +228,7 @@ bool zb_import_carries(const zb_import_node *n, unsigned inputs, const bool *mar
 /* Zeroed memory that lives as long as the import; NULL after out of memory was remembered. */
 void *zb_import_take(zb_import *im, size_t bytes);
 char *zb_import_take_text(zb_import *im, const char *text, size_t length);
+char *zb_import_take_built(zb_import *im, zb_text *text); /* the same of a text that is built; deinits it */
 
 /* ---- rules.c ---- */
 /* Behind a node that was built: its result becomes what the rule of its formula says, if there is one. everywhere: also
@@ -298,6 +299,7 @@ void zb_known_set_real(zb_known *c, int64_t index, double value);
 void zb_known_set_integer(zb_known *c, int64_t index, int64_t value);
 bool zb_known_is_float(const zb_known *c); /* f16 and bf16 as well */
 void zb_strides(const zb_shape *shape, int64_t *strides);
+zb_tensor zb_known_tensor(const zb_known *c); /* its data, as kernels take it */
 /* Broadcast of count shapes (NumPy); false if they do not fit. dtype is that of the first. */
 bool zb_broadcast_all(const zb_shape *const *shapes, int count, zb_shape *out);
 /* Strides of `in` when read as `out` (0 where broadcast). */

@@ -156,6 +156,13 @@ void zb_known_set_integer(zb_known *c, int64_t index, int64_t value) {
     zb_known_set_real(c, index, (double)value);
 }
 
+zb_tensor zb_known_tensor(const zb_known *c) {
+  zb_tensor tensor = {.data = c->data, .dtype = c->shape.dtype, .rank = c->shape.rank};
+  memcpy(tensor.shape, c->shape.dims, sizeof tensor.shape);
+  zb_strides(&c->shape, tensor.strides);
+  return tensor;
+}
+
 void zb_strides(const zb_shape *shape, int64_t *strides) {
   int64_t step = 1;
   for (int i = shape->rank - 1; i >= 0; --i) {

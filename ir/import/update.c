@@ -26,7 +26,7 @@ bool zb_import_one_optimizer(const zb_import_update *updates, int count, int *ot
   return true;
 }
 
-double zb_import_as_written(double value) {
+static double as_written(double value) {
   char text[32];
   for (int digits = 1; digits <= 9; ++digits) {
     snprintf(text, sizeof text, "%.*g", digits, value);
@@ -34,6 +34,13 @@ double zb_import_as_written(double value) {
   }
   const double rounded = strtod(text, NULL);
   return fabs(rounded) < 1e-12 ? 0 : rounded;
+}
+
+void zb_import_write_plainly(zb_import_update *update) {
+  double *const numbers[] = {&update->lr,    &update->weight_decay, &update->beta1,
+                             &update->beta2, &update->eps,          &update->momentum};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+    *numbers[i] = as_written(*numbers[i]);
 }
 
 static void add_line(zb_text *text, const zb_import_update *u) {

@@ -25,7 +25,7 @@ bool zb_import_same_optimizer(const zb_import_update *a, const zb_import_update 
 /* Whether all updates are those of one optimizer: adam and adamw are the same where there is no decay. *other: the
  * first that is not as the first of all. */
 bool zb_import_one_optimizer(const zb_import_update *updates, int count, int *other);
-/* The shortest decimal that is the same f32: 0.001 of 0.0010000000474974513. */
-double zb_import_as_written(double value);
+/* Its numbers become the shortest decimals that are the same f32: 0.001 of 0.0010000000474974513. */
+void zb_import_write_plainly(zb_import_update *update);
 /* Marks the module with the optimizer of these updates, count > 0. */
 zb_result zb_import_mark_optimizer(zb_import *im, const zb_import_update *updates, int count, MlirOperation module);

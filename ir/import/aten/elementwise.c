@@ -7,6 +7,11 @@
 
 static bool is(const zb_import_node *n, const char *op) { return strcmp(n->op->argument, op) == 0; }
 
+/* The operand in the type of the result, which is *out; NULL after an error. */
+static zb_operand in_declared(zb_import_node *n, zb_shape *out) {
+  return zb_aten_result_shape(n, 0, out) ? zb_operand_cast(n, zb_operand_in(n, 0), out->dtype) : NULL;
+}
+
 /* ---- One operand ---- */
 
 /* Attributes of ops whose names or defaults differ from PyTorch's. */
@@ -107,8 +112,8 @@ zb_result zb_aten_clamp(zb_import_node *n) {
   static const char *const names[] = {"min", "max"};
   zb_shape out;
   double bounds[2] = {-INFINITY, INFINITY};
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype), ends[2] = {NULL, NULL};
+  zb_operand x = in_declared(n, &out), ends[2] = {NULL, NULL};
+  if (!x) return ZB_FAIL;
   if (strcmp(n->kind, "aten.hardtanh") == 0) {
     const double low = zb_aten_real(n, "min_val", -1), high = zb_aten_real(n, "max_val", 1);
     return zb_operand_give(n, 0, zb_meaning_hardtanh(n, x, low, high));
@@ -123,30 +128,34 @@ zb_result zb_aten_clamp(zb_import_node *n) {
 
 /* ---- Two operands ---- */
 
-/* Operand k of two: a tensor, or a number with one of these names. A number has no dimensions, and the type of its
+typedef struct pair {
+  zb_operand x[2];
+  zb_shape shapes[2], out; /* out: the declared type of the result */
+} pair;
+
+/* Two operands: each a tensor, or a number with one of these names. A number has no dimensions, and the type of its
  * kind: it promotes as PyTorch's numbers do. */
-static bool read_operands(zb_import_node *n, zb_operand out[2], zb_shape shapes[2]) {
-  static const char *const names[2][3] = {{"self", "input", NULL}, {"other", "exponent", NULL}};
+static bool read_pair(zb_import_node *n, pair *p) {
+  static const char *const names[2][2] = {{"self", "input"}, {"other", "exponent"}};
   int next = 0;
   for (int k = 0; k < 2; ++k) {
     const char *name = NULL;
-    for (int i = 0; names[k][i]; ++i)
+    for (int i = 0; i < 2; ++i)
       if (zb_aten_has(n, names[k][i])) name = names[k][i];
-    if (!name) {
-      out[k] = zb_operand_in(n, next++);
-    } else {
-      out[k] = zb_aten_number(n, name, zb_aten_number_type(n, name));
-    }
-    if (!zb_operand_shape(n, out[k], &shapes[k])) return false;
+    p->x[k] = name ? zb_aten_number(n, name, zb_aten_number_type(n, name)) : zb_operand_in(n, next++);
+    if (!zb_operand_shape(n, p->x[k], &p->shapes[k])) return false;
   }
-  return !n->im->failed;
+  return zb_aten_result_shape(n, 0, &p->out) && !n->im->failed;
 }
 
-static bool convert(zb_import_node *n, zb_operand both[2], zb_dtype dtype) {
+static bool convert(zb_import_node *n, pair *p, zb_dtype dtype) {
   for (int k = 0; k < 2; ++k)
-    both[k] = zb_operand_cast(n, both[k], dtype);
-  return both[0] && both[1];
+    p->x[k] = zb_operand_cast(n, p->x[k], dtype);
+  return p->x[0] && p->x[1];
 }
+
+/* In the type of the result. */
+static bool read_converted(zb_import_node *n, pair *p) { return read_pair(n, p) && convert(n, p, p->out.dtype); }
 
 /* Of bool, arithmetic is logic. */
 static const char *of_type(const char *op, zb_dtype dtype) {
@@ -160,18 +169,16 @@ static const char *of_type(const char *op, zb_dtype dtype) {
 }
 
 zb_result zb_aten_binary(zb_import_node *n) {
-  zb_operand both[2];
-  zb_shape shapes[2], out;
-  if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
-    return ZB_FAIL;
+  pair p;
+  if (!read_converted(n, &p)) return ZB_FAIL;
   if (strcmp(n->kind, "aten.rsub.Scalar") == 0) { /* other - alpha * self */
-    zb_operand first = both[0];
-    both[0] = both[1];
-    both[1] = first;
+    zb_operand first = p.x[0];
+    p.x[0] = p.x[1];
+    p.x[1] = first;
   }
   const double alpha = zb_aten_real(n, "alpha", 1);
-  if (alpha != 1) both[1] = zb_operand_apply2(n, "mul", both[1], zb_operand_scalar(n, out.dtype, alpha));
-  return zb_operand_give(n, 0, zb_operand_apply2(n, of_type(n->op->argument, out.dtype), both[0], both[1]));
+  if (alpha != 1) p.x[1] = zb_operand_apply2(n, "mul", p.x[1], zb_operand_scalar(n, p.out.dtype, alpha));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, of_type(n->op->argument, p.out.dtype), p.x[0], p.x[1]));
 }
 
 /* A power with PyTorch's roots, which are no numbers of -infinity: x^0.5 and x^-0.5, and with y x^(y - 1). */
@@ -182,63 +189,54 @@ static zb_operand root_or_power(zb_import_node *n, zb_operand x, double y) {
 
 /* Powers of integers that are computed: a product where the exponent is 2. */
 zb_result zb_aten_power(zb_import_node *n) {
-  zb_operand both[2];
-  zb_shape shapes[2], out;
-  if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
-    return ZB_FAIL;
-  const bool is_whole = out.dtype == ZB_I64 || out.dtype == ZB_I32;
+  pair p;
+  if (!read_converted(n, &p)) return ZB_FAIL;
+  const bool is_whole = p.out.dtype == ZB_I64 || p.out.dtype == ZB_I32;
   const double exponent = zb_aten_real(n, "exponent", 0), twice = 2 * exponent;
-  if (is_whole && !both[0]->known && exponent == 2)
-    return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", both[0], both[0]));
-  if (out.dtype == ZB_F32 && exponent == 0.5) return zb_operand_give(n, 0, root_or_power(n, both[0], 0.5));
-  if (out.dtype == ZB_F32 && (twice != floor(twice) || exponent == -0.5 || exponent == 1.5)) {
+  if (is_whole && !p.x[0]->known && exponent == 2)
+    return zb_operand_give(n, 0, zb_operand_apply2(n, "mul", p.x[0], p.x[0]));
+  if (p.out.dtype == ZB_F32 && exponent == 0.5) return zb_operand_give(n, 0, root_or_power(n, p.x[0], 0.5));
+  if (p.out.dtype == ZB_F32 && (twice != floor(twice) || exponent == -0.5 || exponent == 1.5)) {
     zb_operand slope =
-        zb_operand_apply2(n, "mul", root_or_power(n, both[0], exponent - 1), zb_operand_scalar(n, ZB_F32, exponent));
-    zb_operand value = zb_operand_apply1(n, "detach", root_or_power(n, both[0], exponent));
-    return zb_operand_give(n, 0, zb_operand_with_slope(n, value, both[0], slope));
+        zb_operand_apply2(n, "mul", root_or_power(n, p.x[0], exponent - 1), zb_operand_scalar(n, ZB_F32, exponent));
+    zb_operand value = zb_operand_apply1(n, "detach", root_or_power(n, p.x[0], exponent));
+    return zb_operand_give(n, 0, zb_operand_with_slope(n, value, p.x[0], slope));
   }
-  return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", both[0], both[1]));
+  return zb_operand_give(n, 0, zb_operand_apply2(n, "pow", p.x[0], p.x[1]));
 }
 
 zb_result zb_aten_modulus(zb_import_node *n) {
-  zb_operand both[2];
-  zb_shape shapes[2], out;
-  if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
-    return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_meaning_rest(n, both[0], both[1], is(n, "fmod")));
+  pair p;
+  if (!read_converted(n, &p)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_meaning_rest(n, p.x[0], p.x[1], is(n, "fmod")));
 }
 
 /* floor, trunc or the quotient itself; of integers (a - mod(a, b)) / b, which is whole. */
 zb_result zb_aten_divide(zb_import_node *n) {
-  zb_operand both[2];
-  zb_shape shapes[2], out;
+  pair p;
   char mode[8] = "floor";
   if (!is(n, "floor")) zb_aten_string(n, "rounding_mode", mode, sizeof mode);
-  if (!zb_aten_result_shape(n, 0, &out) || !read_operands(n, both, shapes) || !convert(n, both, out.dtype))
-    return ZB_FAIL;
+  if (!read_converted(n, &p)) return ZB_FAIL;
   const bool is_floor = strcmp(mode, "floor") == 0, is_trunc = strcmp(mode, "trunc") == 0;
-  const bool is_whole = out.dtype == ZB_I64 || out.dtype == ZB_I32;
+  const bool is_whole = p.out.dtype == ZB_I64 || p.out.dtype == ZB_I32;
   const zb_attr attr = zb_bool("fmod", false);
-  if (is_whole && is_floor)
-    both[0] = zb_operand_apply2(n, "sub", both[0], zb_operand_apply(n, "mod", both, 2, &attr, 1));
-  if (!is_whole && is_floor) return zb_operand_give(n, 0, zb_meaning_floored_quotient(n, both[0], both[1]));
-  zb_operand quotient = zb_operand_apply2(n, "div", both[0], both[1]);
+  if (is_whole && is_floor) p.x[0] = zb_operand_apply2(n, "sub", p.x[0], zb_operand_apply(n, "mod", p.x, 2, &attr, 1));
+  if (!is_whole && is_floor) return zb_operand_give(n, 0, zb_meaning_floored_quotient(n, p.x[0], p.x[1]));
+  zb_operand quotient = zb_operand_apply2(n, "div", p.x[0], p.x[1]);
   if (!is_whole && is_trunc) quotient = zb_meaning_unary(n, "trunc", quotient, NULL, 0);
   return zb_operand_give(n, 0, quotient);
 }
 
 zb_result zb_aten_compare(zb_import_node *n) {
-  zb_operand both[2];
-  zb_shape shapes[2];
-  if (!read_operands(n, both, shapes) || !convert(n, both, zb_aten_promoted(&shapes[0], &shapes[1]))) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_meaning_compare(n, n->op->argument, both[0], both[1]));
+  pair p;
+  if (!read_pair(n, &p) || !convert(n, &p, zb_aten_promoted(&p.shapes[0], &p.shapes[1]))) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_meaning_compare(n, n->op->argument, p.x[0], p.x[1]));
 }
 
 zb_result zb_aten_logic(zb_import_node *n) {
-  zb_operand both[2];
-  zb_shape shapes[2];
-  if (!read_operands(n, both, shapes) || !convert(n, both, ZB_I1)) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_operand_apply2(n, n->op->argument, both[0], both[1]));
+  pair p;
+  if (!read_pair(n, &p) || !convert(n, &p, ZB_I1)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_operand_apply2(n, n->op->argument, p.x[0], p.x[1]));
 }
 
 /* ---- Three operands ---- */
@@ -283,97 +281,92 @@ zb_result zb_aten_lerp(zb_import_node *n) {
 
 zb_result zb_aten_convert(zb_import_node *n) {
   zb_shape out;
-  return zb_aten_result_shape(n, 0, &out) ? zb_operand_give(n, 0, zb_operand_cast(n, zb_operand_in(n, 0), out.dtype))
-                                          : ZB_FAIL;
+  return zb_operand_give(n, 0, in_declared(n, &out));
 }
 
 zb_result zb_aten_identity(zb_import_node *n) { return zb_operand_give(n, 0, zb_operand_in(n, 0)); }
 
 /* ---- Reductions ---- */
 
-/* The dimensions of `dim`; all of them where it names none. False after reporting. */
-static bool read_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
-  int64_t given[ZB_DIMS_MAX];
-  int found = 0;
-  zb_aten_ints(n, "dim", given, ZB_DIMS_MAX, &found);
-  return !n->im->failed && zb_import_axes(n, given, found, in->rank, axes, count);
-}
-
-zb_result zb_aten_reduction(zb_import_node *n) {
-  zb_shape in, out;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  if (zb_import_wants(n, 1))
-    return zb_import_refuse(n, "use torch.amax or torch.amin, which give values alone",
-                            "its indices are not supported");
-  const bool keeps = zb_aten_flag(n, "keepdim", false);
-  return zb_operand_give(n, 0, zb_operand_reduce(n, n->op->argument, x, axes, count, keeps));
-}
-
-zb_result zb_aten_truth(zb_import_node *n) {
+/* What is reduced: the dimensions of `dim`, or all of them where it names none. */
+typedef struct reduced {
+  zb_operand x;
   zb_shape in;
   int64_t axes[ZB_DIMS_MAX];
   int count;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_meaning_truth(n, x, is(n, "all"), axes, count, zb_aten_flag(n, "keepdim", false)));
+  bool keeps;
+} reduced;
+
+/* False after reporting. */
+static bool read_reduced(zb_import_node *n, zb_operand x, reduced *r) {
+  int64_t given[ZB_DIMS_MAX];
+  int found = 0;
+  r->x = x;
+  if (!zb_operand_shape(n, x, &r->in)) return false;
+  zb_aten_ints(n, "dim", given, ZB_DIMS_MAX, &found);
+  r->keeps = zb_aten_flag(n, "keepdim", false);
+  return !n->im->failed && zb_import_axes(n, given, found, r->in.rank, r->axes, &r->count);
+}
+
+zb_result zb_aten_reduction(zb_import_node *n) {
+  zb_shape out;
+  reduced r;
+  if (!read_reduced(n, in_declared(n, &out), &r)) return ZB_FAIL;
+  if (zb_import_wants(n, 1))
+    return zb_import_refuse(n, "use torch.amax or torch.amin, which give values alone",
+                            "its indices are not supported");
+  return zb_operand_give(n, 0, zb_operand_reduce(n, n->op->argument, r.x, r.axes, r.count, r.keeps));
+}
+
+zb_result zb_aten_truth(zb_import_node *n) {
+  reduced r;
+  if (!read_reduced(n, zb_operand_in(n, 0), &r)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_meaning_truth(n, r.x, is(n, "all"), r.axes, r.count, r.keeps));
 }
 
 /* Variance, and standard deviation. One that norms are made of is a mean of squares, which zb-raise knows. */
 zb_result zb_aten_variance(zb_import_node *n) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
+  reduced r;
   double elements = 1;
   zb_operand x = zb_operand_in(n, 0), variance;
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  for (int i = 0; i < count; ++i)
-    elements *= (double)in.dims[axes[i]];
-  const bool keeps = zb_aten_flag(n, "keepdim", false), is_root = is(n, "std");
+  if (!read_reduced(n, x, &r)) return ZB_FAIL;
+  for (int i = 0; i < r.count; ++i)
+    elements *= (double)r.in.dims[r.axes[i]];
+  const bool is_root = is(n, "std");
   const double freedom = elements - zb_aten_real(n, "correction", 1);
   if (!(freedom > 0)) return zb_import_refuse(n, NULL, "%g elements are too few", elements);
-  if (freedom == elements && keeps && !is_root) {
-    zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, axes, count, true);
+  if (freedom == elements && r.keeps && !is_root) {
+    zb_operand mean = zb_operand_reduce(n, "reduce_mean", x, r.axes, r.count, true);
     variance = zb_meaning_unary(n, "square", zb_operand_apply2(n, "sub", x, mean), NULL, 0);
-    variance = zb_operand_reduce(n, "reduce_mean", variance, axes, count, true);
+    variance = zb_operand_reduce(n, "reduce_mean", variance, r.axes, r.count, true);
   } else {
-    variance = zb_meaning_variance(n, x, is_root, freedom, axes, count, keeps);
+    variance = zb_meaning_variance(n, x, is_root, freedom, r.axes, r.count, r.keeps);
   }
-  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_reduce(n, "reduce_mean", x, axes, count, keeps)))
+  if (zb_import_wants(n, 1) && !zb_operand_give(n, 1, zb_operand_reduce(n, "reduce_mean", x, r.axes, r.count, r.keeps)))
     return ZB_FAIL;
   return zb_operand_give(n, 0, variance);
 }
 
 zb_result zb_aten_log_sum_exp(zb_import_node *n) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
-  zb_operand x = zb_operand_in(n, 0);
-  if (!zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count)) return ZB_FAIL;
-  return zb_operand_give(n, 0, zb_meaning_log_sum_exp(n, x, true, axes, count, zb_aten_flag(n, "keepdim", false)));
+  reduced r;
+  if (!read_reduced(n, zb_operand_in(n, 0), &r)) return ZB_FAIL;
+  return zb_operand_give(n, 0, zb_meaning_log_sum_exp(n, r.x, true, r.axes, r.count, r.keeps));
 }
 
 /* The norm of vectors: of order 0 (how many are not zero), 1, 2, infinity or another number. */
 zb_result zb_aten_vector_norm(zb_import_node *n) {
-  zb_shape in, out;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
+  zb_shape out;
+  reduced r;
   const double order = zb_aten_real(n, "ord", 2);
-  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32);
-  if (!zb_aten_result_shape(n, 0, &out) || !zb_operand_shape(n, x, &in) || !read_axes(n, &in, axes, &count))
+  if (!zb_aten_result_shape(n, 0, &out) || !read_reduced(n, zb_operand_cast(n, zb_operand_in(n, 0), ZB_F32), &r))
     return ZB_FAIL;
-  x = zb_meaning_norm(n, x, order, axes, count, zb_aten_flag(n, "keepdim", false));
-  return zb_operand_give(n, 0, zb_operand_cast(n, x, out.dtype));
+  return zb_operand_give(n, 0, zb_operand_cast(n, zb_meaning_norm(n, r.x, order, r.axes, r.count, r.keeps), out.dtype));
 }
 
 zb_result zb_aten_cumsum(zb_import_node *n) {
   zb_shape in, out;
   int axis;
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
+  zb_operand x = in_declared(n, &out);
   if (!zb_operand_shape(n, x, &in)) return ZB_FAIL;
   if (in.rank == 0) return zb_operand_give(n, 0, x);
   if (!zb_aten_axis(n, "dim", 0, in.rank, &axis)) return ZB_FAIL;
@@ -383,8 +376,7 @@ zb_result zb_aten_cumsum(zb_import_node *n) {
 zb_result zb_aten_softmax(zb_import_node *n) {
   zb_shape in, out;
   int axis;
-  if (!zb_aten_result_shape(n, 0, &out)) return ZB_FAIL;
-  zb_operand x = zb_operand_cast(n, zb_operand_in(n, 0), out.dtype);
+  zb_operand x = in_declared(n, &out);
   if (!zb_operand_shape(n, x, &in) || !zb_aten_axis(n, "dim", -1, in.rank, &axis)) return ZB_FAIL;
   return zb_operand_give(n, 0, zb_meaning_softmax(n, n->op->argument, x, axis));
 }

@@ -13,20 +13,12 @@
 
 enum { NODES_MAX = 1 << 18 };
 
-static bool is_named(MlirOperation op, const char *name) {
-  return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), mlirStringRefCreateFromCString(name));
-}
-
 /* ---- Attributes of arguments and results ---- */
 
 /* An attribute of argument or result `index` of @main; null: there is none. */
 static MlirAttribute entry_of(const zb_aten *it, const char *list, intptr_t index, const char *key) {
-  MlirAttribute attribute = mlirOperationGetAttributeByName(it->main, mlirStringRefCreateFromCString(list));
-  if (!attribute.ptr || !mlirAttributeIsAArray(attribute) || index >= mlirArrayAttrGetNumElements(attribute))
-    return (MlirAttribute){NULL};
-  MlirAttribute entry = mlirArrayAttrGetElement(attribute, index);
-  if (!mlirAttributeIsADictionary(entry)) return (MlirAttribute){NULL};
-  return mlirDictionaryAttrGetElementByName(entry, mlirStringRefCreateFromCString(key));
+  MlirAttribute entry = zb_get_entry(it->main, list, index);
+  return entry.ptr ? mlirDictionaryAttrGetElementByName(entry, mlirStringRefCreateFromCString(key)) : entry;
 }
 
 /* A copy of a string; NULL: it is none. */
@@ -227,7 +219,7 @@ static zb_result separate_results(zb_aten *it, MlirOperation last) {
 static zb_result find_block(zb_aten *it, MlirBlock *out) {
   MlirBlock body = mlirModuleGetBody(it->module);
   for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op)) {
-    const char *name = is_named(op, "func.func") ? zb_get_string(op, "sym_name") : NULL;
+    const char *name = zb_op_is(op, "func.func") ? zb_get_string(op, "sym_name") : NULL;
     if (name && strcmp(name, "main") == 0) it->main = op;
   }
   if (it->main.ptr && mlirOperationGetNumRegions(it->main) == 1)
@@ -247,15 +239,15 @@ zb_result zb_aten_read_graph(zb_aten *it) {
   for (intptr_t i = 0; i < mlirBlockGetNumArguments(block); ++i)
     if (!read_argument(it, mlirBlockGetArgument(block, i), (int)i)) return ZB_FAIL;
   MlirOperation last = mlirBlockGetTerminator(block);
-  if (last.ptr && is_named(last, "func.return") && !separate_results(it, last)) return ZB_FAIL;
+  if (last.ptr && zb_op_is(last, "func.return") && !separate_results(it, last)) return ZB_FAIL;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op))
     ++count;
   if (count > NODES_MAX) return zb_import_fail(im, NULL, "the graph has more than %d ops", NODES_MAX);
   im->nodes = zb_import_take(im, count * sizeof *im->nodes + 1);
   if (!im->nodes) return ZB_FAIL;
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op)) {
-    if (is_named(op, "func.return")) return read_results(it, op);
-    if (!is_named(op, "aten.none") && !read_node(it, op)) return ZB_FAIL;
+    if (zb_op_is(op, "func.return")) return read_results(it, op);
+    if (!zb_op_is(op, "aten.none") && !read_node(it, op)) return ZB_FAIL;
   }
   return zb_import_fail(im, NULL, "@main returns nothing");
 }

@@ -12,6 +12,17 @@ const zb_paddle_attribute *zb_paddle_find(const zb_paddle_op *op, const char *na
   return NULL;
 }
 
+const char *zb_paddle_text_in(const zb_paddle_op *op, const char *names) {
+  const zb_paddle_attribute *a = zb_paddle_find(op, names);
+  return a && a->kind == ZB_PADDLE_TEXT ? a->text : NULL;
+}
+
+bool zb_paddle_number_in(const zb_paddle_op *op, const char *names, double *out) {
+  const zb_paddle_attribute *a = zb_paddle_find(op, names);
+  if (!a || (a->kind != ZB_PADDLE_INTEGER && a->kind != ZB_PADDLE_REAL)) return false;
+  return *out = a->kind == ZB_PADDLE_INTEGER ? (double)a->integer : a->real, true;
+}
+
 static bool refuse_kind(zb_import_node *n, const char *name, const char *wanted) {
   n->im->failed = true;
   return zb_import_refuse(n, NULL, "attribute '%s' is no %s", name, wanted);
@@ -23,18 +34,11 @@ int64_t zb_paddle_integer(zb_import_node *n, const char *names, int64_t fallback
   return a && a->kind == ZB_PADDLE_INTEGER ? a->integer : fallback;
 }
 
-static bool is_number(const zb_paddle_attribute *a) {
-  return a->kind == ZB_PADDLE_INTEGER || a->kind == ZB_PADDLE_REAL;
-}
-
-static double real_of(const zb_paddle_attribute *a) {
-  return a->kind == ZB_PADDLE_INTEGER ? (double)a->integer : a->real;
-}
-
 double zb_paddle_real(zb_import_node *n, const char *names, double fallback) {
   const zb_paddle_attribute *a = zb_paddle_find(zb_paddle_source(n), names);
-  if (a && !is_number(a)) refuse_kind(n, a->name, "number");
-  return a && is_number(a) ? real_of(a) : fallback;
+  double number = fallback;
+  if (a && !zb_paddle_number_in(zb_paddle_source(n), names, &number)) refuse_kind(n, a->name, "number");
+  return number;
 }
 
 const char *zb_paddle_text(zb_import_node *n, const char *names, const char *fallback) {
@@ -71,6 +75,10 @@ zb_paddle_value *zb_paddle_input(const zb_paddle_op *op, const char *name) {
 zb_paddle_value *zb_paddle_output(const zb_paddle_op *op, const char *name) {
   const zb_paddle_slot *slot = zb_paddle_output_slot(op, name);
   return slot && slot->count > 0 ? slot->values[0] : NULL;
+}
+
+zb_paddle_value *zb_paddle_only_result(const zb_paddle_op *op) {
+  return op->output_count > 0 && op->outputs[0].count > 0 ? op->outputs[0].values[0] : NULL;
 }
 
 bool zb_paddle_has(const zb_import_node *n, const char *slot) {
@@ -175,4 +183,21 @@ bool zb_paddle_axis(zb_import_node *n, const char *names, int64_t fallback, int 
   if (n->im->failed) return false;
   if (rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
   return zb_import_axis(n, axis, rank, out);
+}
+
+bool zb_paddle_given_axis(zb_import_node *n, const char *slot, int64_t fallback, int rank, int *out) {
+  double given;
+  if (!zb_paddle_number(n, "axis", slot, (double)fallback, &given)) return false;
+  if (rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
+  return zb_import_axis(n, (int64_t)given, rank, out);
+}
+
+bool zb_paddle_declared_shape(zb_import_node *n, const char *slot, zb_shape *out) {
+  if (!zb_paddle_integers(n, "shape", slot, out->dims, ZB_DIMS_MAX, &out->rank) ||
+      !zb_paddle_declared(n, "Out", &out->dtype))
+    return false;
+  if (out->rank < 0) out->rank = 0;
+  for (int i = 0; i < out->rank; ++i)
+    if (out->dims[i] < 0) return zb_import_refuse(n, NULL, "its shape is not one");
+  return zb_shape_bytes(out) >= 0 || zb_import_refuse(n, NULL, "it is too large");
 }

@@ -46,9 +46,7 @@ static void mark(const zb_paddle_program *p, bool *in, const zb_paddle_value *va
 
 static void close_slice(const zb_paddle_program *p, bool *in) {
   for (size_t i = p->op_count; i-- > 0;)
-    for (int s = 0; in[i] && s < p->ops[i].input_count; ++s)
-      for (int k = 0; k < p->ops[i].inputs[s].count; ++k)
-        mark(p, in, p->ops[i].inputs[s].values[k]);
+    if (in[i]) zb_paddle_mark_producers(p, &p->ops[i], in);
 }
 
 static bool is_update(const zb_paddle_op *op) { return op->row && op->row->class == ZB_PADDLE_UPDATE; }
@@ -78,11 +76,8 @@ static bool carries(const zb_paddle_op *op, const zb_paddle_slot *slot, int k) {
 
 /* Whether a gradient comes to a result of an op. */
 static bool gets_gradient(const backward *b, const zb_paddle_op *op) {
-  for (int s = 0; s < op->output_count; ++s)
-    for (int k = 0; k < op->outputs[s].count; ++k) {
-      const zb_paddle_value *value = op->outputs[s].values[k];
-      if (value && !value->stops_gradient && b->uses[value->number] > 0) return true;
-    }
+  for (int k = 0; k < op->result_count; ++k)
+    if (op->results[k] && !op->results[k]->stops_gradient && b->uses[op->results[k]->number] > 0) return true;
   return false;
 }
 
@@ -92,8 +87,7 @@ static void count_uses(backward *b) {
   int given = 0;
   for (size_t i = 0; i < p->op_count; ++i) {
     b->first_given[i] = given;
-    for (int s = 0; s < p->ops[i].input_count; ++s)
-      given += p->ops[i].inputs[s].count;
+    given += p->ops[i].operand_count;
   }
   b->uses[b->it->loss->number] = 1;
   for (size_t i = p->op_count; i-- > 0;) {
@@ -140,11 +134,10 @@ static bool same_attributes(const zb_paddle_op *a, const zb_paddle_op *b, bool e
 
 static bool same_slots(const backward *b, const zb_paddle_op *x, const zb_paddle_op *y) {
   if (x->input_count != y->input_count || x->output_count != y->output_count) return false;
-  for (int s = 0; s < x->input_count; ++s) {
+  for (int s = 0; s < x->input_count; ++s)
     if (x->inputs[s].count != y->inputs[s].count) return false;
-    for (int k = 0; k < x->inputs[s].count; ++k)
-      if (first_of(b, x->inputs[s].values[k]) != first_of(b, y->inputs[s].values[k])) return false;
-  }
+  for (int k = 0; k < x->operand_count; ++k)
+    if (first_of(b, x->operands[k]) != first_of(b, y->operands[k])) return false;
   for (int s = 0; s < x->output_count; ++s)
     if (x->outputs[s].count != y->outputs[s].count) return false;
   return true;
@@ -158,10 +151,8 @@ static void find_twin(backward *b, const zb_paddle_op *op) {
   for (const zb_paddle_op *other = p->ops; other < op; ++other) {
     if (strcmp(other->kind, op->kind) != 0 || !same_slots(b, op, other) || !same_attributes(op, other, true, &name))
       continue;
-    for (int s = 0; s < op->output_count; ++s)
-      for (int k = 0; k < op->outputs[s].count; ++k)
-        if (op->outputs[s].values[k] && other->outputs[s].values[k])
-          b->twins[op->outputs[s].values[k]->number] = first_of(b, other->outputs[s].values[k]);
+    for (int k = 0; k < op->result_count; ++k)
+      if (op->results[k] && other->results[k]) b->twins[op->results[k]->number] = first_of(b, other->results[k]);
     return;
   }
 }
@@ -181,18 +172,20 @@ static const zb_paddle_value *whole(const backward *b, const zb_paddle_value *va
 }
 
 static bool has_gradients(const backward *b, const zb_paddle_op *op) {
-  for (int s = 0; s < op->input_count; ++s)
-    for (int k = 0; k < op->inputs[s].count; ++k)
-      if (is_gradient(b, op->inputs[s].values[k])) return true;
+  for (int k = 0; k < op->operand_count; ++k)
+    if (is_gradient(b, op->operands[k])) return true;
   return false;
+}
+
+/* The place in `given` of the first operand of a slot. */
+static int place_of(const backward *b, const zb_paddle_op *op, const zb_paddle_slot *slot) {
+  return b->first_given[op - b->it->program.ops] + (int)(slot->values - op->operands);
 }
 
 /* Sets what operand k of a slot of a forward op gets. */
 static zb_result give(backward *b, const zb_paddle_op *op, const zb_paddle_op *forward, const zb_paddle_slot *slot,
                       int k, const zb_paddle_value *value) {
-  int place = b->first_given[forward - b->it->program.ops] + k;
-  for (const zb_paddle_slot *s = forward->inputs; s < slot; ++s)
-    place += s->count;
+  const int place = place_of(b, forward, slot) + k;
   if (!value) return ZB_OK;
   if (b->given[place])
     return zb_paddle_refuse(b->it, op, OTHER_HINT, "the gradient of operand %s of op %d (%s) is made twice",
@@ -210,17 +203,17 @@ static void pair(zb_paddle_op *op, const zb_paddle_op *forward) {
 /* ---- The forms of gradients ---- */
 
 static const char *base_of(const char *slot, char *out, size_t room) {
-  const size_t length = strlen(slot), suffix = strlen("@GRAD");
-  if (length <= suffix || strcmp(slot + length - suffix, "@GRAD") != 0) return NULL;
-  snprintf(out, room, "%.*s", (int)(length - suffix), slot);
+  const int length = (int)strlen(slot) - (int)strlen("@GRAD");
+  if (length <= 0 || !zb_ends_with(slot, "@GRAD")) return NULL;
+  snprintf(out, room, "%.*s", length, slot);
   return out;
 }
 
 static zb_result refuse_form(backward *b, const zb_paddle_op *op) {
   char base[96];
-  const size_t length = strlen(op->kind);
-  snprintf(base, sizeof base, "%.*s", length > 5 ? (int)length - 5 : 0, op->kind);
-  if (!op->row && length > 5 && strcmp(op->kind + length - 5, "_grad") == 0)
+  const bool is_known = op->row || !zb_ends_with(op->kind, "_grad");
+  snprintf(base, sizeof base, "%.*s", is_known ? 0 : (int)strlen(op->kind) - 5, op->kind);
+  if (!is_known)
     return zb_paddle_refuse(b->it, op, "write the loss with ops that are rows of ir/import/paddle/paddle_ops.def",
                             "gradients of '%s' are not supported", base);
   return zb_paddle_refuse(b->it, op, OTHER_HINT,
@@ -267,14 +260,13 @@ static zb_result explain_row(backward *b, zb_paddle_op *op) {
   const char *name;
   const zb_paddle_op *forward = forward_of(b, op);
   if (!forward || !forward->row || strcmp(forward->row->op.name, op->row->of) != 0) {
-    for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k) {
-        const gradient *g = of_value(b, op->inputs[s].values[k]);
-        if (g && g->of && !g->is_summed && g->decay == 0 && g->uses != b->uses[g->of->number])
-          return zb_paddle_refuse(b->it, op, OTHER_HINT,
-                                  "of the %d uses of '%s' it has the gradients of %d: the others were stopped",
-                                  b->uses[g->of->number], g->of->name, g->uses);
-      }
+    for (int k = 0; k < op->operand_count; ++k) {
+      const gradient *g = of_value(b, op->operands[k]);
+      if (g && g->of && !g->is_summed && g->decay == 0 && g->uses != b->uses[g->of->number])
+        return zb_paddle_refuse(b->it, op, OTHER_HINT,
+                                "of the %d uses of '%s' it has the gradients of %d: the others were stopped",
+                                b->uses[g->of->number], g->of->name, g->uses);
+    }
     return refuse_form(b, op);
   }
   if (!check_operands(b, op, forward)) return ZB_FAIL;
@@ -296,10 +288,6 @@ static zb_result explain_row(backward *b, zb_paddle_op *op) {
   return ZB_OK;
 }
 
-static zb_paddle_value *only_result(const zb_paddle_op *op) {
-  return op->output_count > 0 && op->outputs[0].count > 0 ? op->outputs[0].values[0] : NULL;
-}
-
 /* Whether an op multiplies by one number, without adding another: it has the factor of `other`, or NULL: that is 1. */
 static bool scales_by(const backward *b, const zb_paddle_op *op, const zb_paddle_op *other) {
   const zb_paddle_attribute *bias = zb_paddle_find(op, "bias"), *factor = zb_paddle_find(op, "scale");
@@ -317,9 +305,7 @@ static bool scales_by(const backward *b, const zb_paddle_op *op, const zb_paddle
 /* The operand of a sum that has no gradient yet: all of them get the same, and Paddle writes them in their order. -1:
  * none. */
 static int next_operand(const backward *b, const zb_paddle_op *forward, const zb_paddle_slot *slot) {
-  int place = b->first_given[forward - b->it->program.ops];
-  for (const zb_paddle_slot *s = forward->inputs; s < slot; ++s)
-    place += s->count;
+  const int place = place_of(b, forward, slot);
   for (int k = 0; k < slot->count; ++k)
     if (!b->given[place + k] && is_float(slot->values[k]) && !slot->values[k]->stops_gradient) return k;
   return -1;
@@ -340,20 +326,20 @@ static zb_result explain_same(backward *b, zb_paddle_op *op, bool *fits) {
   const zb_paddle_value *of = whole(b, zb_paddle_input(op, "X"));
   const zb_paddle_op *forward = of ? of->producer : NULL;
   const zb_paddle_slot *to = forward ? zb_paddle_input_slot(forward, "X") : NULL;
-  if (!to || to->count < 1 || !only_result(op) || !b->in_loss[forward - b->it->program.ops]) return ZB_OK;
+  if (!to || to->count < 1 || !zb_paddle_only_result(op) || !b->in_loss[forward - b->it->program.ops]) return ZB_OK;
   int k = 0;
   const bool is_sum = strcmp(forward->kind, "sum") == 0 || strcmp(forward->kind, "add_n") == 0;
   if (is_sum && scales_by(b, op, NULL))
     k = next_operand(b, forward, to);
   else if (strcmp(op->kind, "cast") == 0 && strcmp(forward->kind, "cast") == 0)
-    k = only_result(op)->shape.dtype == to->values[0]->shape.dtype ? 0 : -1;
+    k = zb_paddle_only_result(op)->shape.dtype == to->values[0]->shape.dtype ? 0 : -1;
   else if (!is_own_gradient(op, forward) && !scales_by(b, op, forward))
     k = -1;
   if (k < 0 || !to->values[k]) return ZB_OK;
   *fits = true;
   if (!forward->gradient) pair(op, forward);
   op->of = forward;
-  return give(b, op, forward, to, k, only_result(op));
+  return give(b, op, forward, to, k, zb_paddle_only_result(op));
 }
 
 /* What takes a tensor apart has a gradient that puts it together: unbind and stack, split and concat. */
@@ -375,18 +361,19 @@ static zb_result explain_joined(backward *b, zb_paddle_op *op, bool *fits) {
   if (first_of(b, by) != first_of(b, own) || (!by && (!axis || !other || !same_attribute(axis, other)))) return ZB_OK;
   *fits = true;
   pair(op, forward);
-  return give(b, op, forward, to, 0, only_result(op));
+  return give(b, op, forward, to, 0, zb_paddle_only_result(op));
 }
 
 /* Zeros for a part that nothing reads. */
 static bool explain_zeros(backward *b, const zb_paddle_op *op) {
   double number = 1;
-  const bool fills =
-      strcmp(op->kind, "fill_zeros_like") == 0 ||
-      (strcmp(op->kind, "full_like") == 0 && zb_paddle_constant(b->it, only_result(op), &number) && number == 0);
+  const bool fills = strcmp(op->kind, "fill_zeros_like") == 0 ||
+                     (strcmp(op->kind, "full_like") == 0 &&
+                      zb_paddle_constant(b->it, zb_paddle_only_result(op), &number) && number == 0);
   const zb_paddle_value *x = zb_paddle_input(op, "X");
-  if (!fills || !x || !x->producer || !b->in_loss[x->producer - b->it->program.ops] || !only_result(op)) return false;
-  *of_value(b, only_result(op)) = (gradient){.of = x};
+  if (!fills || !x || !x->producer || !b->in_loss[x->producer - b->it->program.ops] || !zb_paddle_only_result(op))
+    return false;
+  *of_value(b, zb_paddle_only_result(op)) = (gradient){.of = x};
   return true;
 }
 
@@ -410,25 +397,24 @@ static zb_result explain_sum(backward *b, const zb_paddle_op *op, bool *fits) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
     is_sum = is_sum || (strcmp(op->kind, kinds[i]) == 0 && strcmp(op->row ? op->row->op.name : "", "reduce_sum") != 0);
   for (int pass = 0; pass < 2 && is_sum; ++pass) /* gradients first: they say which parameter it is */
-    for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k) {
-        const zb_paddle_value *value = op->inputs[s].values[k];
-        gradient *g = of_value(b, value);
-        double factor;
-        if (!g) return ZB_OK;
-        if (g->of && pass == 0) {
-          if (g->is_summed || (total.of && total.of != g->of)) return ZB_OK;
-          total.of = g->of;
-          total.uses += g->uses;
-          total.decay += g->decay;
-          g->is_summed = true;
-        } else if (!g->of && pass == 1) {
-          if (!total.of || !total.of->is_parameter || !decayed(b, value, total.of, &factor)) return ZB_OK;
-          total.decay += factor;
-        }
+    for (int k = 0; k < op->operand_count; ++k) {
+      const zb_paddle_value *value = op->operands[k];
+      gradient *g = of_value(b, value);
+      double factor;
+      if (!g) return ZB_OK;
+      if (g->of && pass == 0) {
+        if (g->is_summed || (total.of && total.of != g->of)) return ZB_OK;
+        total.of = g->of;
+        total.uses += g->uses;
+        total.decay += g->decay;
+        g->is_summed = true;
+      } else if (!g->of && pass == 1) {
+        if (!total.of || !total.of->is_parameter || !decayed(b, value, total.of, &factor)) return ZB_OK;
+        total.decay += factor;
       }
-  if (!total.of || !only_result(op)) return ZB_OK;
-  *of_value(b, only_result(op)) = total;
+    }
+  if (!total.of || !zb_paddle_only_result(op)) return ZB_OK;
+  *of_value(b, zb_paddle_only_result(op)) = total;
   *fits = true;
   return ZB_OK;
 }
@@ -439,10 +425,10 @@ static zb_result explain(backward *b, zb_paddle_op *op) {
   if (op->row && op->row->class == ZB_PADDLE_GRADIENT) return explain_row(b, op);
   if (!explain_same(b, op, &fits) || !explain_joined(b, op, &fits)) return ZB_FAIL;
   if (!fits && !explain_sum(b, op, &fits)) return ZB_FAIL;
-  if (!fits && (strcmp(op->kind, "assign") == 0 || strcmp(op->kind, "share_data") == 0) && only_result(op)) {
+  if (!fits && (strcmp(op->kind, "assign") == 0 || strcmp(op->kind, "share_data") == 0) && zb_paddle_only_result(op)) {
     gradient *from = of_value(b, zb_paddle_input(op, "X"));
     fits = from && from->of && !from->is_summed;
-    if (fits) *of_value(b, only_result(op)) = *from, from->is_summed = true;
+    if (fits) *of_value(b, zb_paddle_only_result(op)) = *from, from->is_summed = true;
   }
   return fits ? ZB_OK : refuse_form(b, op);
 }
@@ -450,7 +436,7 @@ static zb_result explain(backward *b, zb_paddle_op *op) {
 /* Whether an op fills the gradient of the loss with ones. */
 static bool is_seed(const backward *b, const zb_paddle_op *op) {
   double number;
-  const zb_paddle_value *out = only_result(op);
+  const zb_paddle_value *out = zb_paddle_only_result(op);
   char name[512];
   if (!out || !zb_paddle_constant(b->it, out, &number) || number != 1) return false;
   if (strcmp(op->kind, "full_like") == 0) return zb_paddle_input(op, "X") == b->it->loss;
@@ -480,8 +466,7 @@ static zb_result take_arrays(backward *b) {
   zb_import *im = &b->it->core;
   size_t operands = 1;
   for (size_t i = 0; i < p->op_count; ++i)
-    for (int s = 0; s < p->ops[i].input_count; ++s)
-      operands += (size_t)p->ops[i].inputs[s].count;
+    operands += (size_t)p->ops[i].operand_count;
   b->gradients = zb_import_take(im, (p->value_count + 1) * sizeof *b->gradients);
   b->uses = zb_import_take(im, (p->value_count + 1) * sizeof *b->uses);
   b->twins = zb_import_take(im, (p->value_count + 1) * sizeof *b->twins);
@@ -510,7 +495,7 @@ zb_result zb_paddle_check_backward(zb_paddle *it, double **decays) {
     if (!b.in_loss[i] && !b.in_step[i]) continue;
     if (!b.in_loss[i] && has_gradients(&b, op) && !explain(&b, op)) return ZB_FAIL;
     if (b.in_step[i] && !b.in_loss[i] && is_seed(&b, op))
-      *of_value(&b, only_result(op)) = (gradient){it->loss, 1, false, 0};
+      *of_value(&b, zb_paddle_only_result(op)) = (gradient){it->loss, 1, false, 0};
     if (b.in_step[i] && !b.in_loss[i]) explain_zeros(&b, op);
     find_twin(&b, op);
   }

@@ -87,17 +87,21 @@ static zb_result read_slots(reader *r, Paddle__Slot *const *from, size_t count, 
   return ZB_OK;
 }
 
-static zb_result take_integers(reader *r, zb_paddle_attribute *a, size_t count) {
+/* Of 32 bits, as bools are too, or of 64: one of both is NULL. */
+static zb_result take_integers(reader *r, zb_paddle_attribute *a, size_t count, const int32_t *small,
+                               const int64_t *large) {
   a->kind = ZB_PADDLE_INTEGERS;
-  a->count = (int)count;
   a->integers = zb_import_take(r->im, (count + 1) * sizeof *a->integers);
+  for (size_t i = 0; a->integers && i < count; ++i)
+    a->integers[a->count++] = small ? small[i] : large[i];
   return a->integers ? ZB_OK : ZB_FAIL;
 }
 
-static zb_result take_reals(reader *r, zb_paddle_attribute *a, size_t count) {
+static zb_result take_reals(reader *r, zb_paddle_attribute *a, size_t count, const float *small, const double *large) {
   a->kind = ZB_PADDLE_REALS;
-  a->count = (int)count;
   a->reals = zb_import_take(r->im, (count + 1) * sizeof *a->reals);
+  for (size_t i = 0; a->reals && i < count; ++i)
+    a->reals[a->count++] = small ? (double)small[i] : large[i];
   return a->reals ? ZB_OK : ZB_FAIL;
 }
 
@@ -156,30 +160,15 @@ static zb_result read_attribute(reader *r, const Paddle__Attr *from, zb_paddle_a
   case STRINGS:
     return read_texts(r, from, a);
   case INTS:
-    if (!take_integers(r, a, from->n_ints)) return ZB_FAIL;
-    for (int i = 0; i < a->count; ++i)
-      a->integers[i] = from->ints[i];
-    return ZB_OK;
+    return take_integers(r, a, from->n_ints, from->ints, NULL);
   case LONGS:
-    if (!take_integers(r, a, from->n_longs)) return ZB_FAIL;
-    for (int i = 0; i < a->count; ++i)
-      a->integers[i] = from->longs[i];
-    return ZB_OK;
+    return take_integers(r, a, from->n_longs, NULL, from->longs);
   case BOOLS:
-    if (!take_integers(r, a, from->n_bools)) return ZB_FAIL;
-    for (int i = 0; i < a->count; ++i)
-      a->integers[i] = from->bools[i];
-    return ZB_OK;
+    return take_integers(r, a, from->n_bools, from->bools, NULL);
   case FLOATS:
-    if (!take_reals(r, a, from->n_floats)) return ZB_FAIL;
-    for (int i = 0; i < a->count; ++i)
-      a->reals[i] = (double)from->floats[i];
-    return ZB_OK;
+    return take_reals(r, a, from->n_floats, from->floats, NULL);
   case FLOAT64S:
-    if (!take_reals(r, a, from->n_float64s)) return ZB_FAIL;
-    for (int i = 0; i < a->count; ++i)
-      a->reals[i] = from->float64s[i];
-    return ZB_OK;
+    return take_reals(r, a, from->n_float64s, NULL, from->float64s);
   default:
     a->kind = ZB_PADDLE_OTHER;
     return ZB_OK;
@@ -195,21 +184,21 @@ static zb_result read_op(reader *r, const Paddle__Op *from, int number) {
   op->number = number;
   for (size_t i = 0; i < from->n_attrs; ++i)
     if (!read_attribute(r, from->attrs[i], &op->attributes[op->attribute_count++])) return ZB_FAIL;
-  const zb_paddle_attribute *role = zb_paddle_find(op, "op_role"), *device = zb_paddle_find(op, "op_device");
+  const zb_paddle_attribute *role = zb_paddle_find(op, "op_role");
+  const char *device = zb_paddle_text_in(op, "op_device");
   if (role && role->kind == ZB_PADDLE_INTEGER) op->role = role->integer;
-  if (device && device->kind == ZB_PADDLE_TEXT && *device->text) op->device = device->text;
+  if (device && *device) op->device = device;
   const bool feeds = strcmp(op->kind, "feed") == 0;
   if (!feeds && !read_slots(r, from->inputs, from->n_inputs, NULL, &op->inputs, &op->input_count)) return ZB_FAIL;
   if (!read_slots(r, from->outputs, from->n_outputs, op, &op->outputs, &op->output_count)) return ZB_FAIL;
-  for (int i = 0; i < op->output_count && feeds; ++i)
-    for (int k = 0; k < op->outputs[i].count; ++k) {
-      if (!op->outputs[i].values[k]) continue;
-      op->outputs[i].values[k]->producer = NULL;
-      if (!zb_paddle_add_fed(r->im, r->program, op->outputs[i].values[k])) return ZB_FAIL;
-    }
-  for (int i = 0; i < op->input_count && strncmp(op->kind, "fetch", 5) == 0; ++i)
-    for (int k = 0; k < op->inputs[i].count; ++k)
-      if (op->inputs[i].values[k]) op->inputs[i].values[k]->is_fetched = true;
+  if (!zb_paddle_list_values(r->im, op)) return ZB_FAIL;
+  for (int k = 0; k < op->result_count && feeds; ++k) {
+    if (!op->results[k]) continue;
+    op->results[k]->producer = NULL;
+    if (!zb_paddle_add_fed(r->im, r->program, op->results[k])) return ZB_FAIL;
+  }
+  for (int k = 0; k < op->operand_count && strncmp(op->kind, "fetch", 5) == 0; ++k)
+    if (op->operands[k]) op->operands[k]->is_fetched = true;
   op->row = zb_paddle_row_find(op->kind, false);
   return ZB_OK;
 }

@@ -234,12 +234,15 @@ zb_result zb_paddle_sum(zb_import_node *n) {
 
 /* ---- Reductions ---- */
 
-bool zb_paddle_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count) {
+bool zb_paddle_read_reduced(zb_import_node *n, zb_operand x, zb_paddle_reduced *out) {
   int64_t given[ZB_DIMS_MAX];
   int found;
-  if (!zb_paddle_integers(n, "dim axis", "AxisTensor", given, ZB_DIMS_MAX, &found)) return false;
+  out->x = x;
+  if (!zb_operand_shape(n, x, &out->in) || !zb_paddle_integers(n, "dim axis", "AxisTensor", given, ZB_DIMS_MAX, &found))
+    return false;
   if (zb_paddle_integer(n, "reduce_all asvector", 0)) found = 0;
-  return zb_import_axes(n, given, found, in->rank, axes, count);
+  out->keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
+  return zb_import_axes(n, given, found, out->in.rank, out->axes, &out->count);
 }
 
 /* Older versions of Paddle declare one dimension of 1 where nothing is left. */
@@ -251,26 +254,18 @@ static zb_operand as_declared(zb_import_node *n, zb_operand x) {
 }
 
 zb_result zb_paddle_reduction(zb_import_node *n) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
+  zb_paddle_reduced r;
   zb_dtype dtype;
   zb_operand x = zb_paddle_in(n, "X");
-  if (!x || !zb_paddle_declared(n, "Out", &dtype)) return ZB_FAIL;
-  x = zb_operand_cast(n, x, dtype);
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
-  const bool keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
-  return zb_paddle_give(n, "Out", as_declared(n, zb_operand_reduce(n, kind_of(n), x, axes, count, keeps)));
+  if (!x || !zb_paddle_declared(n, "Out", &dtype) || !zb_paddle_read_reduced(n, zb_operand_cast(n, x, dtype), &r))
+    return ZB_FAIL;
+  return zb_paddle_give(n, "Out", as_declared(n, zb_operand_reduce(n, kind_of(n), r.x, r.axes, r.count, r.keeps)));
 }
 
 zb_result zb_paddle_truth(zb_import_node *n) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
-  zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
-  const bool keeps = zb_paddle_integer(n, "keep_dim keepdim", 0) != 0;
-  return zb_paddle_give(n, "Out", as_declared(n, zb_meaning_truth(n, x, is(n, "all"), axes, count, keeps)));
+  zb_paddle_reduced r;
+  if (!zb_paddle_read_reduced(n, zb_paddle_in(n, "X"), &r)) return ZB_FAIL;
+  return zb_paddle_give(n, "Out", as_declared(n, zb_meaning_truth(n, r.x, is(n, "all"), r.axes, r.count, r.keeps)));
 }
 
 zb_result zb_paddle_softmax(zb_import_node *n) {

@@ -20,9 +20,8 @@ void zb_paddle_mark_loss(zb_paddle *it) {
   for (size_t i = it->program.op_count; i-- > 0;) {
     const zb_paddle_op *op = &it->program.ops[i];
     if (!op->in_loss) continue;
-    for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k)
-        mark_producer(op->inputs[s].values[k]);
+    for (int k = 0; k < op->operand_count; ++k)
+      mark_producer(op->operands[k]);
   }
 }
 
@@ -63,10 +62,9 @@ static zb_result settle_value(zb_paddle *it, zb_paddle_value *value, bool is_wri
   return value->core ? ZB_OK : ZB_FAIL;
 }
 
-static zb_result settle_slots(zb_paddle *it, const zb_paddle_slot *slots, int count, bool is_written) {
-  for (int i = 0; i < count; ++i)
-    for (int k = 0; k < slots[i].count; ++k)
-      if (!settle_value(it, slots[i].values[k], is_written)) return ZB_FAIL;
+static zb_result settle_values(zb_paddle *it, zb_paddle_value *const *values, int count, bool is_written) {
+  for (int k = 0; k < count; ++k)
+    if (!settle_value(it, values[k], is_written)) return ZB_FAIL;
   return ZB_OK;
 }
 
@@ -101,15 +99,11 @@ static zb_result flatten(zb_import *im, const zb_paddle_slot *slots, int count, 
 }
 
 /* In the order of the file, for an op without a row. */
-static zb_result flatten_plainly(zb_import *im, const zb_paddle_slot *slots, int count, zb_import_value ***out,
+static zb_result flatten_plainly(zb_import *im, zb_paddle_value *const *values, int count, zb_import_value ***out,
                                  int *out_count) {
-  size_t room = 1;
-  for (int i = 0; i < count; ++i)
-    room += (size_t)slots[i].count;
-  *out = zb_import_take(im, room * sizeof **out);
-  for (int i = 0; *out && i < count; ++i)
-    for (int k = 0; k < slots[i].count; ++k)
-      if (slots[i].values[k]) (*out)[(*out_count)++] = slots[i].values[k]->core;
+  *out = zb_import_take(im, ((size_t)count + 1) * sizeof **out);
+  for (int k = 0; *out && k < count; ++k)
+    if (values[k]) (*out)[(*out_count)++] = values[k]->core;
   return *out ? ZB_OK : ZB_FAIL;
 }
 
@@ -134,6 +128,7 @@ zb_result zb_paddle_refuse(zb_paddle *it, const zb_paddle_op *op, const char *hi
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  if (it->core.failed) return ZB_FAIL; /* the first fault of an op is enough */
   it->core.failed = true;
   return zb_location_error(place_of(it, op), hint, "%s (op %d): %s", op->kind, op->number, text);
 }
@@ -154,8 +149,8 @@ static zb_result make_node(zb_paddle *it, zb_paddle_op *op) {
   const bool made =
       op->row ? flatten(im, op->inputs, op->input_count, op->row->inputs, &n->inputs, &n->input_count) &&
                     flatten(im, op->outputs, op->output_count, op->row->outputs, &n->outputs, &n->output_count)
-              : flatten_plainly(im, op->inputs, op->input_count, &n->inputs, &n->input_count) &&
-                    flatten_plainly(im, op->outputs, op->output_count, &n->outputs, &n->output_count);
+              : flatten_plainly(im, op->operands, op->operand_count, &n->inputs, &n->input_count) &&
+                    flatten_plainly(im, op->results, op->result_count, &n->outputs, &n->output_count);
   for (int i = 0; made && i < n->output_count; ++i)
     if (n->outputs[i]) n->outputs[i]->producer = n;
   return made ? ZB_OK : ZB_FAIL;
@@ -170,8 +165,8 @@ zb_result zb_paddle_make_graph(zb_paddle *it) {
   for (size_t i = 0; i < it->program.op_count; ++i) {
     zb_paddle_op *op = &it->program.ops[i];
     if (!op->in_loss) continue;
-    if (!settle_slots(it, op->inputs, op->input_count, false) ||
-        !settle_slots(it, op->outputs, op->output_count, true) || !make_node(it, op))
+    if (!settle_values(it, op->operands, op->operand_count, false) ||
+        !settle_values(it, op->results, op->result_count, true) || !make_node(it, op))
       return ZB_FAIL;
   }
   return ZB_OK;
@@ -203,13 +198,12 @@ zb_result zb_paddle_mark_stops(zb_paddle *it) {
   for (size_t i = 0; carries && i < it->program.op_count; ++i) {
     zb_paddle_op *op = &it->program.ops[i];
     if (!op->node || !op->node->needed || !zb_import_carries(op->node, op->node->gradient, carries)) continue;
-    for (int s = 0; s < op->output_count; ++s)
-      for (int k = 0; k < op->outputs[s].count; ++k) {
-        zb_paddle_value *value = op->outputs[s].values[k];
-        if (!value || !value->core) continue;
-        value->is_stopped = value->stops_gradient;
-        carries[value->core->number] = !value->stops_gradient;
-      }
+    for (int k = 0; k < op->result_count; ++k) {
+      zb_paddle_value *value = op->results[k];
+      if (!value || !value->core) continue;
+      value->is_stopped = value->stops_gradient;
+      carries[value->core->number] = !value->stops_gradient;
+    }
   }
   return carries ? ZB_OK : ZB_FAIL;
 }

@@ -138,12 +138,9 @@ zb_result zb_paddle_split(zb_import_node *n) {
   zb_shape in;
   int64_t sizes[ZB_MEANING_PARTS];
   zb_operand parts[ZB_MEANING_PARTS], x = zb_paddle_in(n, "X");
-  double given;
   int axis, count;
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_number(n, "axis", "AxisTensor", 0, &given)) return ZB_FAIL;
-  if (in.rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
-  if (!zb_import_axis(n, (int64_t)given, in.rank, &axis) || !read_sizes(n, in.dims[axis], sizes, &count) ||
-      !zb_meaning_split(n, x, axis, sizes, count, parts))
+  if (!zb_operand_shape(n, x, &in) || !zb_paddle_given_axis(n, "AxisTensor", 0, in.rank, &axis) ||
+      !read_sizes(n, in.dims[axis], sizes, &count) || !zb_meaning_split(n, x, axis, sizes, count, parts))
     return ZB_FAIL;
   const int64_t along = axis;
   for (int i = 0; i < count; ++i) {
@@ -194,13 +191,7 @@ static bool filler(zb_import_node *n, const char *slot, double *out) {
 zb_result zb_paddle_fill(zb_import_node *n) {
   zb_shape out = {.rank = 0};
   double value;
-  if (!zb_paddle_integers(n, "shape", "Shape", out.dims, ZB_DIMS_MAX, &out.rank) || !filler(n, "Value", &value) ||
-      !zb_paddle_declared(n, "Out", &out.dtype))
-    return ZB_FAIL;
-  if (out.rank < 0) out.rank = 0;
-  for (int i = 0; i < out.rank; ++i)
-    if (out.dims[i] < 0) return zb_import_refuse(n, NULL, "its shape is not one");
-  if (zb_shape_bytes(&out) < 0) return zb_import_refuse(n, NULL, "it is too large");
+  if (!zb_paddle_declared_shape(n, "Shape", &out) || !filler(n, "Value", &value)) return ZB_FAIL;
   zb_operand scalar = zb_operand_scalar(n, out.dtype, value);
   return zb_paddle_give(n, "Out", out.rank == 0 || !scalar ? scalar : zb_operand_filled(n, &out, scalar));
 }
@@ -227,17 +218,11 @@ zb_result zb_paddle_values(zb_import_node *n) {
                                       "int32_values", "int64_values", "bool_values"};
   zb_shape out = {.rank = 0};
   const zb_paddle_attribute *found = NULL;
-  if (!zb_paddle_integers(n, "shape", NULL, out.dims, ZB_DIMS_MAX, &out.rank) ||
-      !zb_paddle_declared(n, "Out", &out.dtype))
-    return ZB_FAIL;
+  if (!zb_paddle_declared_shape(n, NULL, &out)) return ZB_FAIL;
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     const zb_paddle_attribute *a = zb_paddle_find(zb_paddle_source(n), names[i]);
     if (a && a->count > 0) found = a;
   }
-  if (out.rank < 0) out.rank = 0;
-  for (int i = 0; i < out.rank; ++i)
-    if (out.dims[i] < 0) return zb_import_refuse(n, NULL, "its shape is not one");
-  if (zb_shape_bytes(&out) < 0) return zb_import_refuse(n, NULL, "it is too large");
   if (!found || found->count != zb_shape_elements(&out) ||
       (found->kind != ZB_PADDLE_INTEGERS && found->kind != ZB_PADDLE_REALS))
     return zb_import_refuse(n, NULL, "it has not as many values as its shape");

@@ -25,12 +25,11 @@ static void mark_origin(zb_paddle *it, const zb_paddle_op *op) {
 static zb_result check_results(zb_import_node *n) {
   const zb_paddle_op *op = zb_paddle_source(n);
   for (int i = 0; i < n->output_count; ++i)
-    for (int s = 0; s < op->output_count; ++s)
-      for (int k = 0; k < op->outputs[s].count; ++k) {
-        const zb_paddle_value *value = op->outputs[s].values[k];
-        if (!value || !n->outputs[i] || value->core != n->outputs[i] || !value->is_static || !value->is_typed) continue;
-        if (n->outputs[i]->defined && !zb_import_check_output(n, i, &value->shape)) return ZB_FAIL;
-      }
+    for (int k = 0; k < op->result_count; ++k) {
+      const zb_paddle_value *value = op->results[k];
+      if (!value || !n->outputs[i] || value->core != n->outputs[i] || !value->is_static || !value->is_typed) continue;
+      if (n->outputs[i]->defined && !zb_import_check_output(n, i, &value->shape)) return ZB_FAIL;
+    }
   return ZB_OK;
 }
 
@@ -43,16 +42,15 @@ static void define_unread(zb_import_node *n) {
 /* A result that stops gradients, of operands that one would flow to, is zb.detach of it. */
 static zb_result stop_gradients(zb_import_node *n) {
   const zb_paddle_op *op = zb_paddle_source(n);
-  for (int s = 0; s < op->output_count; ++s)
-    for (int k = 0; k < op->outputs[s].count; ++k) {
-      const zb_paddle_value *value = op->outputs[s].values[k];
-      zb_shape shape;
-      if (!value || !value->is_stopped || !value->core || !value->core->value.ptr) continue;
-      if (!zb_operand_shape(n, value->core, &shape) || !zb_dtype_is_float(shape.dtype)) continue;
-      zb_operand stopped = zb_operand_apply1(n, "detach", value->core);
-      if (!stopped) return ZB_FAIL;
-      value->core->value = stopped->value;
-    }
+  for (int k = 0; k < op->result_count; ++k) {
+    const zb_paddle_value *value = op->results[k];
+    zb_shape shape;
+    if (!value || !value->is_stopped || !value->core || !value->core->value.ptr) continue;
+    if (!zb_operand_shape(n, value->core, &shape) || !zb_dtype_is_float(shape.dtype)) continue;
+    zb_operand stopped = zb_operand_apply1(n, "detach", value->core);
+    if (!stopped) return ZB_FAIL;
+    value->core->value = stopped->value;
+  }
   return ZB_OK;
 }
 
@@ -93,50 +91,14 @@ const zb_paddle_row *zb_paddle_row_find(const char *kind, bool is_pir) {
 
 /* How and where an op is computed, and what is known of it otherwise: none changes what it gives. */
 bool zb_paddle_is_ignored(const char *name) {
-  static const char *const names[] = {"op_role",
-                                      "op_role_var",
-                                      "op_namescope",
-                                      "op_callstack",
-                                      "op_device",
-                                      "with_quant_attr",
-                                      "use_mkldnn",
-                                      "mkldnn_data_type",
-                                      "x_data_format",
-                                      "y_data_format",
-                                      "use_quantizer",
-                                      "use_cudnn",
-                                      "use_onednn",
-                                      "data_format",
-                                      "Scale_x",
-                                      "Scale_y",
-                                      "Scale_out",
-                                      "is_test",
-                                      "trainer_id",
-                                      "epmap",
-                                      "height_sections",
-                                      "table_names",
-                                      "slot",
-                                      "remote_prefetch",
-                                      "is_distributed",
-                                      "is_sparse",
-                                      "sparse",
-                                      "stop_gradient",
-                                      "persistable",
-                                      "struct_name",
-                                      "place",
-                                      "infer_flags",
-                                      "Scale_in",
-                                      "Scale_weights",
-                                      "Scale_in_eltwise",
-                                      "workspace_size_MB",
-                                      "exhaustive_search",
-                                      "use_addto",
-                                      "force_fp32_output",
-                                      "fuse_alpha",
-                                      "fuse_beta"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
+  return zb_word_index(
+             "op_role op_role_var op_namescope op_callstack op_device with_quant_attr use_mkldnn mkldnn_data_type "
+             "x_data_format y_data_format use_quantizer use_cudnn use_onednn data_format Scale_x Scale_y "
+             "Scale_out is_test trainer_id epmap height_sections table_names slot remote_prefetch is_distributed "
+             "is_sparse sparse stop_gradient persistable struct_name place infer_flags Scale_in Scale_weights "
+             "Scale_in_eltwise workspace_size_MB exhaustive_search use_addto force_fp32_output fuse_alpha "
+             "fuse_beta",
+             name) >= 0;
 }
 
 /* What is often met and has no row: the beginning of its name. */

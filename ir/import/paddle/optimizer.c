@@ -13,46 +13,32 @@
 typedef struct reader {
   zb_paddle *it;
   const zb_paddle_op *op;
-  bool failed;
 } reader;
-
-static void refuse(reader *r, const char *hint, const char *format, ...) ZB_PRINTF(3, 4);
-
-static void refuse(reader *r, const char *hint, const char *format, ...) {
-  char text[384];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  if (!r->failed) zb_paddle_refuse(r->it, r->op, hint, "%s", text);
-  r->failed = true;
-}
 
 /* A number in an attribute, or in the operand of a slot. */
 static double number(reader *r, const char *name, const char *slot, double fallback) {
   double out = fallback;
   const zb_paddle_value *value = slot ? zb_paddle_input(r->op, slot) : NULL;
-  const zb_paddle_attribute *a = zb_paddle_find(r->op, name);
   if (value) {
     if (!zb_paddle_constant(r->it, value, &out))
-      refuse(r, OPTIMIZER_HINT, "'%s' (%s) is not known before the program runs", value->name, slot);
+      zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "'%s' (%s) is not known before the program runs", value->name,
+                       slot);
     return out;
   }
-  if (a && a->kind == ZB_PADDLE_REAL) return a->real;
-  if (a && a->kind == ZB_PADDLE_INTEGER) return (double)a->integer;
-  return fallback;
+  return zb_paddle_number_in(r->op, name, &out) ? out : fallback;
 }
 
 static double rate(reader *r) {
   double out = NAN;
   const zb_paddle_value *value = zb_paddle_input(r->op, "LearningRate");
   if (value && zb_paddle_constant(r->it, value, &out)) return out;
-  refuse(r,
-         value && value->producer
-             ? "rates that the program computes are not followed: name the optimizer with --optimizer, and give zb-run "
-               "--lr-schedule"
-             : "the startup program says it: give its file with --startup, or name the optimizer with --optimizer",
-         "the learning rate '%s' is not known", value ? value->name : "?");
+  zb_paddle_refuse(
+      r->it, r->op,
+      value && value->producer
+          ? "rates that the program computes are not followed: name the optimizer with --optimizer, and give zb-run "
+            "--lr-schedule"
+          : "the startup program says it: give its file with --startup, or name the optimizer with --optimizer",
+      "the learning rate '%s' is not known", value ? value->name : "?");
   return NAN;
 }
 
@@ -62,7 +48,8 @@ static void check_state(reader *r, const char *slot, double wanted) {
   double begins;
   if (!value || value->producer || !zb_paddle_initial(r->it, value->name, &begins)) return;
   if (fabs(begins - wanted) > 1e-6 * fabs(wanted))
-    refuse(r, OPTIMIZER_HINT, "'%s' begins at %g, and zbc begins at %g", value->name, begins, wanted);
+    zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "'%s' begins at %g, and zbc begins at %g", value->name, begins,
+                     wanted);
 }
 
 /* What changes the update, and zbc has no word for. */
@@ -71,13 +58,16 @@ static void check_plain(reader *r) {
   static const char *const slots[] = {"MasterParam", "SkipUpdate", "Moment2Max", "Beta1Tensor", "Beta2Tensor"};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
     const zb_paddle_attribute *a = zb_paddle_find(r->op, flags[i]);
-    if (a && a->integer) refuse(r, OPTIMIZER_HINT, "its attribute '%s' is set, which zbc has not", flags[i]);
+    if (a && a->integer)
+      zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "its attribute '%s' is set, which zbc has not", flags[i]);
   }
   for (size_t i = 0; i < 3; ++i)
-    if (zb_paddle_input(r->op, slots[i])) refuse(r, OPTIMIZER_HINT, "its operand %s is not supported", slots[i]);
+    if (zb_paddle_input(r->op, slots[i]))
+      zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "its operand %s is not supported", slots[i]);
   const char *const ones[] = {"lr_ratio", "rescale_grad"};
   for (int i = 0; i < 2; ++i)
-    if (number(r, ones[i], NULL, 1) != 1) refuse(r, OPTIMIZER_HINT, "its attribute '%s' is not 1", ones[i]);
+    if (number(r, ones[i], NULL, 1) != 1)
+      zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "its attribute '%s' is not 1", ones[i]);
 }
 
 static void read_adam(reader *r, zb_import_update *out) {
@@ -87,7 +77,8 @@ static void read_adam(reader *r, zb_import_update *out) {
   out->beta1 = number(r, "beta1", "Beta1Tensor", 0.9);
   out->beta2 = number(r, "beta2", "Beta2Tensor", 0.999);
   out->eps = number(r, "epsilon", "EpsilonTensor", 1e-8);
-  if (decouples && out->weight_decay != 0) refuse(r, OPTIMIZER_HINT, "a decay is added to its gradient as well");
+  if (decouples && out->weight_decay != 0)
+    zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "a decay is added to its gradient as well");
   if (decouples && (!with || with->integer)) out->weight_decay = number(r, "coeff", NULL, 0.01);
   check_state(r, "Moment1", 0);
   check_state(r, "Moment2", 0);
@@ -96,15 +87,15 @@ static void read_adam(reader *r, zb_import_update *out) {
 }
 
 static void read_momentum(reader *r, zb_import_update *out) {
-  const zb_paddle_attribute *method = zb_paddle_find(r->op, "regularization_method");
+  const char *method = zb_paddle_text_in(r->op, "regularization_method");
   const zb_paddle_attribute *nesterov = zb_paddle_find(r->op, "use_nesterov");
   out->kind = ZB_OPTIMIZER_SGD;
   out->momentum = number(r, "mu", NULL, 0);
   out->nesterov = nesterov && nesterov->integer;
-  if (method && method->kind == ZB_PADDLE_TEXT && strcmp(method->text, "l2_decay") == 0)
+  if (method && strcmp(method, "l2_decay") == 0)
     out->weight_decay += number(r, "regularization_coeff", NULL, 0);
-  else if (method && method->kind == ZB_PADDLE_TEXT && *method->text)
-    refuse(r, OPTIMIZER_HINT, "its regularization_method '%.40s' is not supported", method->text);
+  else if (method && *method)
+    zb_paddle_refuse(r->it, r->op, OPTIMIZER_HINT, "its regularization_method '%.40s' is not supported", method);
   check_state(r, "Velocity", 0);
 }
 
@@ -114,22 +105,23 @@ static zb_result read_update(zb_paddle *it, const zb_paddle_op *op, double decay
   const zb_paddle_value *parameter = zb_paddle_input(op, "Param");
   *out = (zb_import_update){.parameter = parameter->name, .kind = ZB_OPTIMIZER_SGD, .weight_decay = decay};
   if (!*kind) {
-    refuse(&r,
-           "sgd, momentum, adam and adamw are understood; name one with --optimizer: gradients and update of the "
-           "file are then left out",
-           "this optimizer is not supported");
+    zb_paddle_refuse(
+        it, op,
+        "sgd, momentum, adam and adamw are understood; name one with --optimizer: gradients and update of the "
+        "file are then left out",
+        "this optimizer is not supported");
     return ZB_FAIL;
   }
   out->lr = rate(&r);
   check_plain(&r);
   if (strncmp(kind, "adam", 4) == 0) read_adam(&r, out);
   if (strcmp(kind, "momentum") == 0) read_momentum(&r, out);
-  double *const numbers[] = {&out->lr, &out->weight_decay, &out->beta1, &out->beta2, &out->eps, &out->momentum};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-    *numbers[i] = zb_import_as_written(*numbers[i]);
-  if (!r.failed && !(out->lr >= 0 && isfinite(out->lr))) refuse(&r, OPTIMIZER_HINT, "the learning rate is %g", out->lr);
-  if (!r.failed && !(out->weight_decay >= 0)) refuse(&r, OPTIMIZER_HINT, "the decay is %g", out->weight_decay);
-  return r.failed ? ZB_FAIL : ZB_OK;
+  zb_import_write_plainly(out);
+  if (!it->core.failed && !(out->lr >= 0 && isfinite(out->lr)))
+    zb_paddle_refuse(it, op, OPTIMIZER_HINT, "the learning rate is %g", out->lr);
+  if (!it->core.failed && !(out->weight_decay >= 0))
+    zb_paddle_refuse(it, op, OPTIMIZER_HINT, "the decay is %g", out->weight_decay);
+  return it->core.failed ? ZB_FAIL : ZB_OK;
 }
 
 zb_result zb_paddle_read_optimizer(zb_paddle *it, const double *decays) {

@@ -67,6 +67,8 @@ struct zb_paddle_op {
   int attribute_count;
   zb_paddle_slot *inputs, *outputs;
   int input_count, output_count;
+  zb_paddle_value **operands, **results; /* of all slots, one after another; NULL: absent */
+  int operand_count, result_count;
   const struct zb_paddle_row *row; /* NULL: none */
   const zb_paddle_op *of;          /* the forward op whose gradient this is, said backward.c; and the other way round */
   zb_paddle_op *gradient;
@@ -121,6 +123,11 @@ zb_paddle_op *zb_paddle_op_new(zb_import *im, zb_paddle_program *program);
 bool zb_paddle_dtype(const char *name, zb_dtype *out);
 /* By the number of ProgramDesc's VarType.Type; NULL: no element type. */
 const char *zb_paddle_type_name(int64_t number);
+/* Makes operands and results of the slots, which then point into them. */
+zb_result zb_paddle_list_values(zb_import *im, zb_paddle_op *op);
+/* Marks, per op of the program, those that give what an op reads. */
+void zb_paddle_mark_producers(const zb_paddle_program *program, const zb_paddle_op *op, bool *in);
+bool zb_paddle_reads(const zb_paddle_op *op, const zb_paddle_value *value);
 /* Slots of PIR get the names of the row. */
 zb_result zb_paddle_name_slots(zb_import *im, zb_paddle_op *op);
 /* "/GPT/Block_1/Linear/" -> "GPT.Block_1.Linear"; NULL: nothing is left. */
@@ -136,6 +143,8 @@ zb_result zb_paddle_damaged(zb_import *im, const zb_paddle_program *program, con
 
 /* ---- attribute.c. Names: the one of ProgramDesc, then those of PIR, separated by blanks. ---- */
 const zb_paddle_attribute *zb_paddle_find(const zb_paddle_op *op, const char *names);
+const char *zb_paddle_text_in(const zb_paddle_op *op, const char *names);         /* NULL: absent, or no text */
+bool zb_paddle_number_in(const zb_paddle_op *op, const char *names, double *out); /* false: absent, or no number */
 int64_t zb_paddle_integer(zb_import_node *n, const char *names, int64_t fallback);
 double zb_paddle_real(zb_import_node *n, const char *names, double fallback);
 const char *zb_paddle_text(zb_import_node *n, const char *names, const char *fallback);
@@ -144,6 +153,7 @@ const zb_paddle_slot *zb_paddle_output_slot(const zb_paddle_op *op, const char *
 /* The only value of a slot; NULL: absent. */
 zb_paddle_value *zb_paddle_input(const zb_paddle_op *op, const char *name);
 zb_paddle_value *zb_paddle_output(const zb_paddle_op *op, const char *name);
+zb_paddle_value *zb_paddle_only_result(const zb_paddle_op *op); /* of the first slot; NULL: absent */
 bool zb_paddle_has(const zb_import_node *n, const char *slot);
 /* The operand in a slot; NULL, reported, where it is absent. */
 zb_operand zb_paddle_in(zb_import_node *n, const char *slot);
@@ -152,9 +162,20 @@ zb_operand zb_paddle_optional(zb_import_node *n, const char *slot); /* NULL wher
 bool zb_paddle_number(zb_import_node *n, const char *names, const char *slot, double fallback, double *out);
 /* The same of integers; *count is -1 where there are none. */
 bool zb_paddle_integers(zb_import_node *n, const char *names, const char *slot, int64_t *out, int room, int *count);
-/* The dimensions that a reduction names, or all. False after reporting. */
-bool zb_paddle_axes(zb_import_node *n, const zb_shape *in, int64_t *axes, int *count);
+/* What is reduced: X, and the dimensions that the op names, or all. False after reporting. */
+typedef struct zb_paddle_reduced {
+  zb_operand x;
+  zb_shape in;
+  int64_t axes[ZB_DIMS_MAX];
+  int count;
+  bool keeps;
+} zb_paddle_reduced;
+bool zb_paddle_read_reduced(zb_import_node *n, zb_operand x, zb_paddle_reduced *out);
 bool zb_paddle_axis(zb_import_node *n, const char *names, int64_t fallback, int rank, int *out);
+/* The attribute `axis`, or the operand in a slot; of a tensor with dimensions. */
+bool zb_paddle_given_axis(zb_import_node *n, const char *slot, int64_t fallback, int rank, int *out);
+/* A shape of the type that the file declares of Out, by the attribute `shape` or the operand in a slot. */
+bool zb_paddle_declared_shape(zb_import_node *n, const char *slot, zb_shape *out);
 zb_result zb_paddle_refuse_attribute(zb_import_node *n, const char *name, const char *hint);
 /* Gives the value in a slot of outputs; those that are not wanted are left alone. */
 zb_result zb_paddle_give(zb_import_node *n, const char *slot, zb_operand value);

@@ -136,10 +136,7 @@ static const char *with_ending(zb_import *im, const char *path, const char *endi
   zb_text text = {0};
   const size_t length = dot && (!slash || dot > slash) ? (size_t)(dot - path) : strlen(path);
   zb_text_add(&text, "%.*s%s", (int)length, path, ending);
-  const char *taken = text.failed ? NULL : zb_import_take_text(im, text.data, text.length);
-  if (text.failed) zb_import_memory(im);
-  zb_text_deinit(&text);
-  return taken;
+  return zb_import_take_built(im, &text);
 }
 
 zb_result zb_paddle_open_values(zb_paddle *it) {

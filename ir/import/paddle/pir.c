@@ -46,6 +46,10 @@ static double real_of(const json_t *attribute) {
                                         : (double)NAN;
 }
 
+static int64_t integer_of(const json_t *data) {
+  return json_is_boolean(data) ? json_is_true(data) : json_integer_value(data);
+}
+
 static zb_result read_integers(reader *r, const json_t *list, zb_paddle_attribute *out) {
   out->kind = ZB_PADDLE_INTEGERS;
   out->integers = zb_import_take(r->im, (json_array_size(list) + 1) * sizeof *out->integers);
@@ -72,7 +76,7 @@ static zb_result read_list(reader *r, const json_t *list, zb_paddle_attribute *o
   if (!out->integers || !out->reals || !out->texts) return ZB_FAIL;
   for (size_t i = 0; i < count; ++i, ++out->count) {
     const json_t *item = json_array_get(list, i), *data = json_object_get(item, "D");
-    out->integers[i] = json_is_boolean(data) ? json_is_true(data) : json_integer_value(data);
+    out->integers[i] = integer_of(data);
     out->reals[i] = real_of(item);
     if (texts && !(out->texts[i] = take(r, json_string_value(data)))) return ZB_FAIL;
   }
@@ -102,7 +106,7 @@ static zb_result read_attribute(reader *r, const json_t *from, zb_paddle_attribu
     out->real = real_of(value);
   } else if (json_is_integer(data) || json_is_boolean(data)) {
     out->kind = ZB_PADDLE_INTEGER;
-    out->integer = json_is_boolean(data) ? json_is_true(data) : json_integer_value(data);
+    out->integer = integer_of(data);
   }
   return ZB_OK;
 }
@@ -152,16 +156,22 @@ static int64_t number_of(const json_t *entry) {
 
 static const void *key_of(int64_t number) { return (const void *)(uintptr_t)number; }
 
+/* A value of that name and type, which may be a vector. */
+static zb_paddle_value *new_value(reader *r, const char *name, const json_t *type) {
+  const char *taken = take(r, name);
+  zb_paddle_value *value = taken ? zb_paddle_value_new(r->im, r->program, taken) : NULL;
+  if (!value) return NULL;
+  return read_type(type, value) ? value : (zb_paddle_damaged(r->im, r->program, "'%s' is too large", name), NULL);
+}
+
 static zb_paddle_value *make_value(reader *r, const zb_paddle_op *op, const json_t *type, int place) {
   char name[160];
   if (place)
     snprintf(name, sizeof name, "%.120s:%d.%d", op->kind, op->number, place);
   else
     snprintf(name, sizeof name, "%.120s:%d", op->kind, op->number);
-  const char *taken = take(r, name);
-  zb_paddle_value *value = taken ? zb_paddle_value_new(r->im, r->program, taken) : NULL;
+  zb_paddle_value *value = new_value(r, name, type);
   if (!value) return NULL;
-  if (!read_type(type, value)) return zb_paddle_damaged(r->im, r->program, "'%s' is too large", name), NULL;
   if (strcmp(behind_dot(text_in(type, "#")), "t_vec") != 0) return value;
   const json_t *items = json_object_get(type, "D");
   const size_t count = json_array_size(items);
@@ -169,11 +179,8 @@ static zb_paddle_value *make_value(reader *r, const zb_paddle_op *op, const json
   value->items = zb_import_take(r->im, (count + 1) * sizeof *value->items);
   for (size_t i = 0; value->items && i < count; ++i) {
     snprintf(name, sizeof name, "%.120s:%d.%d", op->kind, op->number, (int)i);
-    const char *own = take(r, name);
-    zb_paddle_value *item = own ? zb_paddle_value_new(r->im, r->program, own) : NULL;
+    zb_paddle_value *item = new_value(r, name, json_array_get(items, i));
     if (!item) return NULL;
-    if (!read_type(json_array_get(items, i), item))
-      return zb_paddle_damaged(r->im, r->program, "'%s' is too large", name), NULL;
     value->items[value->item_count++] = item;
   }
   return value->items ? value : NULL;
@@ -202,6 +209,15 @@ static zb_result bind(reader *r, const json_t *entry, const zb_paddle_value *val
 
 /* ---- Ops ---- */
 
+/* A value, or what it is made of. */
+static zb_result fill_slot(reader *r, zb_paddle_slot *slot, zb_paddle_value *value, bool is_absent) {
+  slot->count = value && value->items ? value->item_count : 1;
+  slot->values = zb_import_take(r->im, ((size_t)slot->count + 1) * sizeof *slot->values);
+  for (int k = 0; slot->values && k < slot->count; ++k)
+    slot->values[k] = is_absent ? NULL : value && value->items ? value->items[k] : value;
+  return slot->values ? ZB_OK : ZB_FAIL;
+}
+
 static zb_result read_operands(reader *r, const json_t *list, zb_paddle_op *op) {
   const size_t count = json_array_size(list);
   op->inputs = zb_import_take(r->im, (count + 1) * sizeof *op->inputs);
@@ -210,11 +226,7 @@ static zb_result read_operands(reader *r, const json_t *list, zb_paddle_op *op) 
     zb_paddle_slot *slot = &op->inputs[op->input_count++];
     zb_paddle_value *value;
     if (!look_up(r, json_array_get(list, i), op->kind, &value)) return ZB_FAIL;
-    slot->count = value && value->items ? value->item_count : 1;
-    slot->values = zb_import_take(r->im, ((size_t)slot->count + 1) * sizeof *slot->values);
-    if (!slot->values) return ZB_FAIL;
-    for (int k = 0; k < slot->count; ++k)
-      slot->values[k] = value && value->items ? value->items[k] : value;
+    if (!fill_slot(r, slot, value, false)) return ZB_FAIL;
   }
   return ZB_OK;
 }
@@ -237,13 +249,9 @@ static zb_result read_results(reader *r, const json_t *list, zb_paddle_op *op) {
     zb_paddle_value *value = make_value(r, op, type, (int)i);
     if (!value || !bind(r, entry, value)) return ZB_FAIL;
     mark_stops(op, (int)i, value);
-    slot->count = value->items ? value->item_count : 1;
-    slot->values = zb_import_take(r->im, ((size_t)slot->count + 1) * sizeof *slot->values);
-    if (!slot->values) return ZB_FAIL;
-    for (int k = 0; k < slot->count; ++k) {
-      slot->values[k] = is_absent ? NULL : value->items ? value->items[k] : value;
+    if (!fill_slot(r, slot, value, is_absent)) return ZB_FAIL;
+    for (int k = 0; k < slot->count; ++k)
       if (slot->values[k]) slot->values[k]->producer = op;
-    }
   }
   return ZB_OK;
 }
@@ -266,12 +274,12 @@ static zb_result read_parameter(reader *r, const json_t *from, const zb_paddle_o
 /* pd_op.data and pd_op.feed: what the program is given. */
 static zb_result read_given(reader *r, const json_t *from, const zb_paddle_op *op) {
   const json_t *result = json_array_get(json_object_get(from, "O"), 0);
-  const zb_paddle_attribute *name = zb_paddle_find(op, "name");
-  if (!name || name->kind != ZB_PADDLE_TEXT || !result)
+  const char *name = zb_paddle_text_in(op, "name");
+  if (!name || !result)
     return zb_paddle_damaged(r->im, r->program, "op %d (%s) has no name or no result", op->number, op->kind);
   zb_paddle_value *value = make_value(r, op, json_object_get(result, "TT"), 0);
   if (!value) return ZB_FAIL;
-  value->name = name->text;
+  value->name = name;
   mark_stops(op, 0, value);
   return bind(r, result, value) ? zb_paddle_add_fed(r->im, r->program, value) : ZB_FAIL;
 }
@@ -303,12 +311,12 @@ static zb_result read_split(reader *r, const json_t *from, const zb_paddle_op *o
 static void mark_fetched(const zb_paddle_op *op) {
   static const char *const names[] = {"name", "output_name"};
   if (strcmp(op->kind, "fetch") != 0 && strcmp(op->kind, "shadow_output") != 0) return;
-  zb_paddle_value *value = op->input_count && op->inputs[0].count ? op->inputs[0].values[0] : NULL;
+  zb_paddle_value *value = op->operand_count ? op->operands[0] : NULL;
   if (!value) return;
   value->is_fetched = true;
   for (int i = 0; i < 2; ++i) {
-    const zb_paddle_attribute *name = zb_paddle_find(op, names[i]);
-    if (name && name->kind == ZB_PADDLE_TEXT && value->producer) value->name = name->text;
+    const char *name = zb_paddle_text_in(op, names[i]);
+    if (name && value->producer) value->name = name;
   }
 }
 
@@ -323,14 +331,16 @@ static zb_result read_op(reader *r, const json_t *from, int number) {
   if (!op->kind) return ZB_FAIL;
   if (length == 0) return zb_paddle_damaged(r->im, r->program, "op %d has no name", number);
   if (!read_attributes(r, from, op)) return ZB_FAIL;
-  const zb_paddle_attribute *role = zb_paddle_find(op, "op_role"), *layer = zb_paddle_find(op, "struct_name");
+  const zb_paddle_attribute *role = zb_paddle_find(op, "op_role");
+  const char *layer = zb_paddle_text_in(op, "struct_name");
   if (role && role->kind == ZB_PADDLE_INTEGER) op->role = role->integer;
-  if (layer && layer->kind == ZB_PADDLE_TEXT) op->path = zb_paddle_layer_path(r->im, layer->text);
+  if (layer) op->path = zb_paddle_layer_path(r->im, layer);
   if (strcmp(full, "p") == 0) return read_parameter(r, from, op);
   if (strcmp(kind, "data") == 0 || strcmp(kind, "feed") == 0) return read_given(r, from, op);
   if (strcmp(full, "0.combine") == 0) return read_combine(r, from, op);
   if (strcmp(full, "0.split") == 0) return read_split(r, from, op);
-  if (!read_operands(r, json_object_get(from, "I"), op) || !read_results(r, json_object_get(from, "O"), op))
+  if (!read_operands(r, json_object_get(from, "I"), op) || !read_results(r, json_object_get(from, "O"), op) ||
+      !zb_paddle_list_values(r->im, op))
     return ZB_FAIL;
   mark_fetched(op);
   op->row = zb_paddle_row_find(op->kind, true);

@@ -51,12 +51,10 @@ zb_result zb_paddle_embedding(zb_import_node *n) {
 
 zb_result zb_paddle_gather(zb_import_node *n) {
   zb_shape in;
-  double given;
   int axis;
   zb_operand x = zb_paddle_in(n, "X"), index = zb_paddle_in(n, "Index");
-  if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_number(n, "axis", "Axis", 0, &given)) return ZB_FAIL;
-  if (in.rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
-  if (!zb_import_axis(n, (int64_t)given, in.rank, &axis)) return ZB_FAIL;
+  if (!x || !index || !zb_operand_shape(n, x, &in) || !zb_paddle_given_axis(n, "Axis", 0, in.rank, &axis))
+    return ZB_FAIL;
   return zb_paddle_give(n, "Out", zb_operand_gather(n, x, index, axis, ZB_FROM_BOTH_ENDS));
 }
 

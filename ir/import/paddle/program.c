@@ -66,6 +66,35 @@ const char *zb_paddle_type_name(int64_t number) {
   return NULL;
 }
 
+static zb_result list_values(zb_import *im, zb_paddle_slot *slots, int count, zb_paddle_value ***out, int *out_count) {
+  size_t total = 1;
+  for (int i = 0; i < count; ++i)
+    total += (size_t)slots[i].count;
+  *out = zb_import_take(im, total * sizeof **out);
+  for (int i = 0; *out && i < count; *out_count += slots[i++].count) {
+    zb_paddle_value **values = *out + *out_count;
+    memcpy(values, slots[i].values, (size_t)slots[i].count * sizeof *values);
+    slots[i].values = values;
+  }
+  return *out ? ZB_OK : ZB_FAIL;
+}
+
+zb_result zb_paddle_list_values(zb_import *im, zb_paddle_op *op) {
+  return list_values(im, op->inputs, op->input_count, &op->operands, &op->operand_count) &&
+         list_values(im, op->outputs, op->output_count, &op->results, &op->result_count);
+}
+
+void zb_paddle_mark_producers(const zb_paddle_program *program, const zb_paddle_op *op, bool *in) {
+  for (int k = 0; k < op->operand_count; ++k)
+    if (op->operands[k] && op->operands[k]->producer) in[op->operands[k]->producer - program->ops] = true;
+}
+
+bool zb_paddle_reads(const zb_paddle_op *op, const zb_paddle_value *value) {
+  for (int k = 0; k < op->operand_count; ++k)
+    if (op->operands[k] == value) return true;
+  return false;
+}
+
 /* The slot at a place of "X Y* Z", without its star; false: there are not so many. */
 static bool slot_at(const char *slots, int place, char *out, size_t room) {
   for (const char *at = slots; *at;) {
@@ -99,10 +128,8 @@ const char *zb_paddle_layer_path(zb_import *im, const char *text) {
     if (length) zb_text_add(&path, "%s%.*s", path.length ? "." : "", (int)length, at);
     at += length + (at[length] == '/');
   }
-  const char *taken = path.length ? zb_import_take_text(im, path.data, path.length) : NULL;
-  if (path.failed) zb_import_memory(im);
-  zb_text_deinit(&path);
-  return taken;
+  const char *taken = zb_import_take_built(im, &path);
+  return taken && *taken ? taken : NULL;
 }
 
 zb_result zb_paddle_damaged(zb_import *im, const zb_paddle_program *program, const char *format, ...) {

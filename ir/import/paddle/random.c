@@ -7,12 +7,7 @@ static bool read_result(zb_import_node *n, zb_shape *out) {
   *out = (zb_shape){.rank = 0};
   if (zb_paddle_integer(n, "seed", 0) != 0)
     return zb_paddle_refuse_attribute(n, "seed", "leave it at 0: zb-run --random-seed N seeds all random ops of a run");
-  if (!zb_paddle_integers(n, "shape", "Shape", out->dims, ZB_DIMS_MAX, &out->rank) ||
-      !zb_paddle_declared(n, "Out", &out->dtype))
-    return false;
-  for (int i = 0; i < out->rank; ++i)
-    if (out->dims[i] < 0) return zb_import_refuse(n, NULL, "its shape is not one");
-  return true;
+  return zb_paddle_declared_shape(n, "Shape", out);
 }
 
 zb_result zb_paddle_uniform(zb_import_node *n) {

@@ -57,38 +57,31 @@ zb_result zb_paddle_sort(zb_import_node *n) {
 /* Of all elements, or along one dimension: of an even number the mean of the two in the middle, or the lesser of them;
  * no number where any is none. */
 zb_result zb_paddle_median(zb_import_node *n) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
+  zb_paddle_reduced r;
   zb_operand x = zb_paddle_in(n, "X"), ordered;
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
-  if (count != 1) return zb_import_refuse(n, "flatten it first", "a median over %d dimensions", count);
+  if (!zb_paddle_read_reduced(n, x, &r)) return ZB_FAIL;
+  if (r.count != 1) return zb_import_refuse(n, "flatten it first", "a median over %d dimensions", r.count);
   if (!zb_paddle_check_unread(n, "MedianIndex")) return ZB_FAIL;
-  const int64_t size = in.dims[axes[0]];
-  const int axis = (int)axes[0];
+  const int64_t size = r.in.dims[r.axes[0]];
+  const int axis = (int)r.axes[0];
   const bool is_least = strcmp(zb_paddle_text(n, "mode", "avg"), "min") == 0;
-  zb_operand is_none = zb_meaning_truth(n, zb_operand_apply1(n, "is_nan", x), false, axes, 1, true);
+  zb_operand is_none = zb_meaning_truth(n, zb_operand_apply1(n, "is_nan", x), false, r.axes, 1, true);
   zb_meaning_top_k(n, x, axis, size, false, &ordered);
   zb_operand middle = zb_operand_part(n, ordered, axis, (size - 1) / 2, 1);
   if (size % 2 == 0 && !is_least)
     middle =
         zb_meaning_line(n, zb_operand_apply2(n, "add", middle, zb_operand_part(n, ordered, axis, size / 2, 1)), 0.5, 0);
   middle = zb_operand_where(n, is_none, zb_operand_number(n, x, NAN), middle);
-  return zb_paddle_give(n, "Out",
-                        zb_paddle_integer(n, "keepdim", 0) ? middle : zb_meaning_squeeze(n, middle, axes, 1, true));
+  return zb_paddle_give(n, "Out", r.keeps ? middle : zb_meaning_squeeze(n, middle, r.axes, 1, true));
 }
 
 /* The axis that an attribute or an operand says; with `flatten` x becomes one row. False after reporting. */
 static bool read_axis(zb_import_node *n, const char *slot, zb_operand *x, zb_shape *in, int *axis) {
-  double given;
-  if (!zb_operand_shape(n, *x, in) || !zb_paddle_number(n, "axis", slot, -1, &given)) return false;
-  if (zb_paddle_integer(n, "flatten", 0)) {
-    *in = (zb_shape){.dtype = in->dtype, .rank = 1, .dims = {zb_shape_elements(in)}};
-    *x = zb_operand_reshape(n, *x, in);
-    given = 0;
-  }
-  if (in->rank < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
-  return *x && zb_import_axis(n, (int64_t)given, in->rank, axis);
+  if (!zb_operand_shape(n, *x, in)) return false;
+  if (!zb_paddle_integer(n, "flatten", 0)) return zb_paddle_given_axis(n, slot, -1, in->rank, axis);
+  *in = (zb_shape){.dtype = in->dtype, .rank = 1, .dims = {zb_shape_elements(in)}};
+  *x = zb_operand_reshape(n, *x, in);
+  return *axis = 0, *x != NULL;
 }
 
 /* The place of the first of the greatest (or least) elements: along an axis, or of all elements in their order. */
@@ -204,16 +197,12 @@ zb_result zb_paddle_pixel_shuffle(zb_import_node *n) {
 /* ---- Reductions to a norm ---- */
 
 static zb_result reduced(zb_import_node *n, bool is_norm) {
-  zb_shape in;
-  int64_t axes[ZB_DIMS_MAX];
-  int count;
-  const bool keeps = zb_paddle_integer(n, "keepdim", 0) != 0;
-  zb_operand x = zb_paddle_in(n, "X");
-  if (!zb_operand_shape(n, x, &in) || !zb_paddle_axes(n, &in, axes, &count)) return ZB_FAIL;
-  if (count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
+  zb_paddle_reduced r;
+  if (!zb_paddle_read_reduced(n, zb_paddle_in(n, "X"), &r)) return ZB_FAIL;
+  if (r.count < 1) return zb_import_refuse(n, NULL, "the tensor has no dimensions");
   return zb_paddle_give(n, "Out",
-                        is_norm ? zb_meaning_norm(n, x, zb_paddle_real(n, "porder", 2), axes, count, keeps)
-                                : zb_meaning_log_sum_exp(n, x, false, axes, count, keeps));
+                        is_norm ? zb_meaning_norm(n, r.x, zb_paddle_real(n, "porder", 2), r.axes, r.count, r.keeps)
+                                : zb_meaning_log_sum_exp(n, r.x, false, r.axes, r.count, r.keeps));
 }
 
 zb_result zb_paddle_log_sum_exp(zb_import_node *n) { return reduced(n, false); }

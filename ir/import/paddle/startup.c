@@ -14,16 +14,11 @@
 /* ---- Constants ---- */
 
 static bool number_of(const zb_paddle_op *op, const char *names, double *out) {
-  const zb_paddle_attribute *a = zb_paddle_find(op, names);
-  if (!a) return false;
-  if (a->kind == ZB_PADDLE_INTEGER) return *out = (double)a->integer, true;
-  if (a->kind == ZB_PADDLE_REAL) return *out = a->real, true;
-  if (a->kind == ZB_PADDLE_TEXT && *a->text) { /* str_value of fill_constant: more digits than value has */
-    char *end;
-    *out = strtod(a->text, &end);
-    return *end == '\0';
-  }
-  return false;
+  const char *text = zb_paddle_text_in(op, names);
+  char *end;
+  if (!text || !*text) return zb_paddle_number_in(op, names, out);
+  *out = strtod(text, &end); /* str_value of fill_constant: more digits than value has */
+  return *end == '\0';
 }
 
 static bool constant(const zb_paddle *it, const zb_paddle_value *value, int depth, double *out) {
@@ -54,14 +49,12 @@ bool zb_paddle_constant(const zb_paddle *it, const zb_paddle_value *value, doubl
 bool zb_paddle_initial(const zb_paddle *it, const char *name, double *out) {
   for (size_t i = it->startup.op_count; i-- > 0;) {
     const zb_paddle_op *op = &it->startup.ops[i];
-    const zb_paddle_attribute *named = zb_paddle_find(op, "parameter_name output_name");
-    if (named && named->kind == ZB_PADDLE_TEXT && strcmp(named->text, name) == 0 && op->input_count == 1)
-      return op->inputs[0].count == 1 && op->inputs[0].values[0] && op->inputs[0].values[0]->producer &&
-             constant(it, op->inputs[0].values[0], 0, out);
-    for (int s = 0; s < op->output_count && !it->startup.is_pir; ++s)
-      for (int k = 0; k < op->outputs[s].count; ++k)
-        if (op->outputs[s].values[k] && strcmp(op->outputs[s].values[k]->name, name) == 0)
-          return constant(it, op->outputs[s].values[k], 0, out);
+    const char *named = zb_paddle_text_in(op, "parameter_name output_name");
+    if (named && strcmp(named, name) == 0 && op->input_count == 1)
+      return op->operand_count == 1 && op->operands[0] && op->operands[0]->producer &&
+             constant(it, op->operands[0], 0, out);
+    for (int k = 0; k < op->result_count && !it->startup.is_pir; ++k)
+      if (op->results[k] && strcmp(op->results[k]->name, name) == 0) return constant(it, op->results[k], 0, out);
   }
   return false;
 }
@@ -76,10 +69,7 @@ static const char *beside(zb_import *im, const char *path) {
   if (!found) return NULL;
   zb_text text = {0};
   zb_text_add(&text, "%.*sstartup%s", (int)(found - path), path, found + strlen("main"));
-  const char *taken = text.failed ? NULL : zb_import_take_text(im, text.data, text.length);
-  if (text.failed) zb_import_memory(im);
-  zb_text_deinit(&text);
-  return taken;
+  return zb_import_take_built(im, &text);
 }
 
 zb_result zb_paddle_read_startup(zb_paddle *it) {

@@ -10,8 +10,8 @@ static zb_paddle_value *seeded_by(const zb_paddle *it, const zb_paddle_op *op) {
   const zb_paddle_program *p = &it->program;
   const size_t suffix = strlen("@GRAD");
   double number;
-  if (op->output_count < 1 || op->outputs[0].count < 1 || !op->outputs[0].values[0]) return NULL;
-  const zb_paddle_value *out = op->outputs[0].values[0];
+  const zb_paddle_value *out = zb_paddle_only_result(op);
+  if (!out) return NULL;
   const size_t length = strlen(out->name);
   if (!zb_paddle_constant(it, out, &number) || number != 1) return NULL;
   if (p->is_pir) return strcmp(op->kind, "full_like") == 0 ? zb_paddle_input(op, "X") : NULL;
@@ -28,29 +28,15 @@ static zb_paddle_value *seeded_by(const zb_paddle *it, const zb_paddle_op *op) {
 static bool feeds_gradient(const zb_paddle *it, const zb_paddle_op *seed) {
   for (size_t i = 0; i < it->program.op_count; ++i) {
     const zb_paddle_op *op = &it->program.ops[i];
-    const size_t length = strlen(op->kind);
-    const bool is_unknown = !op->row && (length < 5 || strcmp(op->kind + length - 5, "_grad") != 0);
+    const bool is_unknown = !op->row && !zb_ends_with(op->kind, "_grad");
     if (is_unknown || (op->row && op->row->class == ZB_PADDLE_UPDATE)) continue;
-    for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k)
-        if (op->inputs[s].values[k] == seed->outputs[0].values[0]) return true;
+    if (zb_paddle_reads(op, seed->results[0])) return true;
   }
   return false;
 }
 
 static bool is_behind_loss(const zb_paddle_op *op) {
-  const size_t length = strlen(op->kind);
-  return (op->row && op->row->class != ZB_PADDLE_FORWARD) ||
-         (length > 5 && strcmp(op->kind + length - 5, "_grad") == 0);
-}
-
-/* Marks the ops that give what an op reads. */
-static void mark_producers(const zb_paddle *it, const zb_paddle_op *op, bool *in) {
-  for (int s = 0; s < op->input_count; ++s)
-    for (int k = 0; k < op->inputs[s].count; ++k) {
-      const zb_paddle_value *value = op->inputs[s].values[k];
-      if (value && value->producer) in[value->producer - it->program.ops] = true;
-    }
+  return (op->row && op->row->class != ZB_PADDLE_FORWARD) || zb_ends_with(op->kind, "_grad");
 }
 
 /* From the last op on: the ones that the loss is made of, as targets are, begin no gradient. */
@@ -62,7 +48,7 @@ static zb_result find_seed(zb_paddle *it) {
     const zb_paddle_op *op = &it->program.ops[i];
     has_gradients = has_gradients || is_behind_loss(op);
     if (in_loss[i]) {
-      mark_producers(it, op, in_loss);
+      zb_paddle_mark_producers(&it->program, op, in_loss);
       continue;
     }
     zb_paddle_value *loss = has_gradients ? seeded_by(it, op) : NULL;
@@ -88,9 +74,7 @@ static bool is_read(const zb_paddle *it, const zb_paddle_value *value) {
   for (size_t i = 0; i < it->program.op_count; ++i) {
     const zb_paddle_op *op = &it->program.ops[i];
     if (strncmp(op->kind, "fetch", 5) == 0 || strcmp(op->kind, "shadow_output") == 0) continue;
-    for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k)
-        if (op->inputs[s].values[k] == value) return true;
+    if (zb_paddle_reads(op, value)) return true;
   }
   return false;
 }
@@ -104,12 +88,10 @@ static bool *find_reached(zb_paddle *it) {
   for (size_t i = 0; reached && i < p->op_count; ++i) {
     const zb_paddle_op *op = &p->ops[i];
     bool any = false;
-    for (int s = 0; s < op->input_count; ++s)
-      for (int k = 0; k < op->inputs[s].count; ++k)
-        any = any || (op->inputs[s].values[k] && reached[op->inputs[s].values[k]->number]);
-    for (int s = 0; any && s < op->output_count; ++s)
-      for (int k = 0; k < op->outputs[s].count; ++k)
-        if (op->outputs[s].values[k]) reached[op->outputs[s].values[k]->number] = true;
+    for (int k = 0; k < op->operand_count; ++k)
+      any = any || (op->operands[k] && reached[op->operands[k]->number]);
+    for (int k = 0; any && k < op->result_count; ++k)
+      if (op->results[k]) reached[op->results[k]->number] = true;
   }
   return reached;
 }

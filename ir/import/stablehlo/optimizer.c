@@ -14,13 +14,7 @@
 
 enum { FORMULA_MAX = 512, CUTS_MAX = 16, POINTS = 24, STEPS_TRIED = 4, FAR = 1000 };
 
-/* Settings of an optimizer; those that it does not have are 0. */
-typedef struct settings {
-  zb_import_optimizer kind;
-  double lr, weight_decay, beta1, beta2, eps, momentum;
-  bool nesterov;
-  const zb_import_value *gradient; /* that the formulas fit with */
-} settings;
+typedef zb_import_update settings;
 
 /* The formulas of one parameter, with the value that is taken for the gradient. */
 typedef struct formulas {
@@ -123,12 +117,6 @@ static bool agrees(const formulas *f, const settings *s) {
   return true;
 }
 
-static void write_plainly(settings *s) {
-  double *const numbers[] = {&s->lr, &s->weight_decay, &s->beta1, &s->beta2, &s->eps, &s->momentum};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-    *numbers[i] = zb_import_as_written(*numbers[i]);
-}
-
 /* ---- Settings ---- */
 
 static bool solve_sgd(const formulas *f, settings *s) {
@@ -190,6 +178,7 @@ static bool identify(formulas *f, settings *out) {
 /* What fits a parameter: one, but of SGD one for each factor at the end of its gradient. */
 typedef struct fits {
   settings items[CUTS_MAX];
+  const zb_import_value *gradients[CUTS_MAX]; /* that the formulas fit with */
   int count;
 } fits;
 
@@ -198,12 +187,14 @@ static bool is_same_type(zb_stablehlo *it, const zb_import_value *value, const z
   return zb_stablehlo_value_shape(it, value, &own) && zb_shape_equal(&own, shape);
 }
 
-static void add_fit(fits *found, const settings *s) {
+static void add_fit(fits *found, const settings *s, const zb_import_value *gradient) {
   for (int i = 0; i < found->count; ++i)
     if (found->items[i].kind == s->kind && found->items[i].lr == s->lr &&
         found->items[i].weight_decay == s->weight_decay)
       return;
-  if (found->count < CUTS_MAX) found->items[found->count++] = *s;
+  if (found->count == CUTS_MAX) return;
+  found->gradients[found->count] = gradient;
+  found->items[found->count++] = *s;
 }
 
 /* A backward pass is linear in what comes from the loss: what is clamped there is no gradient of it. Values of the loss
@@ -240,9 +231,8 @@ static void find_fits(zb_stablehlo *it, const zb_stablehlo_update *u, fits *foun
     f.gradient = values[i];
     f.is_swapped = false;
     if (!identify(&f, &s) || !may_be_gradient(it, values[i])) continue;
-    write_plainly(&s);
-    s.gradient = values[i];
-    add_fit(found, &s);
+    zb_import_write_plainly(&s);
+    add_fit(found, &s, values[i]);
   }
 }
 
@@ -275,18 +265,13 @@ static bool settle_decay(zb_stablehlo *it, const zb_stablehlo_update *u, fits *f
       ++others;
     }
     if (others > 1) return false;
-    if (others == 0 || is_less == keeps_less) kept.items[kept.count++] = *own;
+    if (others == 0 || is_less == keeps_less) add_fit(&kept, own, found->gradients[i]);
   }
   *found = kept;
   return true;
 }
 
 /* ---- All parameters ---- */
-
-static bool is_one_optimizer(const settings *a, const settings *b) {
-  return a->kind == b->kind && a->beta1 == b->beta1 && a->beta2 == b->beta2 && a->eps == b->eps &&
-         a->momentum == b->momentum && a->nesterov == b->nesterov;
-}
 
 #define OTHER_HINT                                                                                                     \
   "zbc has sgd (with momentum, Nesterov's too), adam, adamw and lion, as optax has them, with rates that are "         \
@@ -307,7 +292,7 @@ static void intersect(fits *common, const fits *own) {
   for (int i = 0; i < common->count; ++i) {
     bool has = false;
     for (int k = 0; k < own->count && !has; ++k)
-      has = common->items[i].lr == own->items[k].lr && is_one_optimizer(&common->items[i], &own->items[k]);
+      has = common->items[i].lr == own->items[k].lr && zb_import_same_optimizer(&common->items[i], &own->items[k]);
     if (has) common->items[kept++] = common->items[i];
   }
   common->count = kept;
@@ -334,49 +319,30 @@ static zb_result choose_rate(zb_stablehlo *it, const fits *all, int count, setti
                         common.items[0].lr, common.items[common.count ? 1 : 0].lr);
 }
 
-/* Settings of all parameters, for the core. */
-static zb_result hand_over(zb_stablehlo *it, const zb_stablehlo_update *updates, const settings *own, int count) {
-  it->updates = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *it->updates);
-  if (!it->updates) return ZB_FAIL;
-  it->update_count = count;
-  for (int u = 0; u < count; ++u)
-    it->updates[u] = (zb_import_update){.parameter = it->arguments[updates[u].parameter].name,
-                                        .kind = own[u].kind,
-                                        .lr = own[u].lr,
-                                        .weight_decay = own[u].weight_decay,
-                                        .beta1 = own[u].beta1,
-                                        .beta2 = own[u].beta2,
-                                        .eps = own[u].eps,
-                                        .momentum = own[u].momentum,
-                                        .nesterov = own[u].nesterov};
-  return ZB_OK;
-}
-
 zb_result zb_stablehlo_read_optimizer(zb_stablehlo *it, const zb_stablehlo_update *updates, int count) {
   fits *all = zb_import_take(&it->core, (size_t)count * sizeof *all);
-  settings *own = zb_import_take(&it->core, (size_t)count * sizeof *own), common;
-  if (!all || !own) return ZB_FAIL;
+  const zb_import_value **gradients = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *gradients);
+  settings *own = it->updates = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *own), common;
+  if (!all || !own || !gradients) return ZB_FAIL;
   bool is_plain = true;
+  int other = 0;
   for (int u = 0; u < count; ++u) {
     find_fits(it, &updates[u], &all[u]);
     if (!settle_decay(it, &updates[u], &all[u]) || all[u].count == 0) return refuse_unknown(it, &updates[u]);
     is_plain = is_plain && updates[u].state_count == 0;
   }
   if (is_plain && !choose_rate(it, all, count, &common)) return ZB_FAIL;
+  it->update_count = count;
   for (int u = 0; u < count; ++u) {
-    own[u] = all[u].items[0];
+    int chosen = 0;
     for (int i = 0; i < all[u].count && is_plain; ++i)
-      if (all[u].items[i].lr == common.lr) own[u] = all[u].items[i];
-    const bool is_adam = own[u].kind == ZB_OPTIMIZER_ADAM || own[u].kind == ZB_OPTIMIZER_ADAMW;
-    const bool may_be_both = is_adam && (own[u].weight_decay == 0 || own[0].weight_decay == 0);
-    settings first = own[0];
-    if (may_be_both && (first.kind == ZB_OPTIMIZER_ADAM || first.kind == ZB_OPTIMIZER_ADAMW)) first.kind = own[u].kind;
-    if (!is_one_optimizer(&first, &own[u]))
-      return zb_import_fail(&it->core, OTHER_HINT, "'%s' and '%s' have different optimizers",
-                            it->arguments[updates[0].parameter].name, it->arguments[updates[u].parameter].name);
+      if (all[u].items[i].lr == common.lr) chosen = i;
+    own[u] = all[u].items[chosen];
+    own[u].parameter = it->arguments[updates[u].parameter].name;
+    gradients[u] = all[u].gradients[chosen];
   }
-  const zb_import_value **gradients = zb_import_take(&it->core, ((size_t)count + 1) * sizeof *gradients);
-  for (int u = 0; gradients && u < count; ++u)
-    gradients[u] = own[u].gradient;
-  return gradients && hand_over(it, updates, own, count) && zb_stablehlo_check_gradients(it, updates, gradients, count);
+  if (!zb_import_one_optimizer(own, count, &other))
+    return zb_import_fail(&it->core, OTHER_HINT, "'%s' and '%s' have different optimizers", own[0].parameter,
+                          own[other].parameter);
+  return zb_stablehlo_check_gradients(it, updates, gradients, count);
 }
