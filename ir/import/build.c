@@ -8,9 +8,7 @@
 static MlirOperation producer(MlirValue x, const char *name) {
   if (!mlirValueIsAOpResult(x)) return (MlirOperation){NULL};
   MlirOperation op = mlirOpResultGetOwner(x);
-  MlirStringRef full = mlirIdentifierStr(mlirOperationGetName(op));
-  bool same = mlirStringRefEqual(full, mlirStringRefCreateFromCString(name));
-  return same ? op : (MlirOperation){NULL};
+  return zb_op_is(op, name) ? op : (MlirOperation){NULL};
 }
 
 MlirValue zb_import_transposed(zb_builder *b, MlirValue x, const int64_t *permutation) {

@@ -79,26 +79,20 @@ static MlirValue put_together(rewriting *it, zb_builder *b, MlirValue x, const z
     blocks.dims[i] = part.dims[i - 1];
   blocks.dims[dim] = shards;
   blocks.rank = part.rank + 1;
-  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
-  for (int i = 0; i < ZB_DIMS_MAX; ++i)
-    steps[i] = 1;
+  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX];
   for (int i = 0; i < runs; ++i) {
     zb_shape joined = part;
     memcpy(sizes, blocks.dims, sizeof sizes);
     if (from->segment_count) sizes[dim + 1] = from->segments[i] / shards;
     joined.dims[dim] = shards * sizes[dim + 1];
-    zb_attr attrs[] = {zb_ints("starts", starts, blocks.rank), zb_ints("sizes", sizes, blocks.rank),
-                       zb_ints("steps", steps, blocks.rank)};
-    MlirValue run = runs == 1 ? all : zb_build(b, "slice", &all, 1, attrs, 3);
+    MlirValue run = runs == 1 ? all : zb_build_slice(b, all, starts, sizes, NULL, blocks.rank);
     parts[i] = zb_build_reshape(b, run, joined.dims, joined.rank);
     starts[dim + 1] += sizes[dim + 1];
   }
   MlirValue out = zb_build_concat(b, parts, runs, dim);
   if (from->padded) {
     starts[dim + 1] = 0;
-    zb_attr attrs[] = {zb_ints("starts", starts, whole->rank), zb_ints("sizes", whole->dims, whole->rank),
-                       zb_ints("steps", steps, whole->rank)};
-    out = zb_build(b, "slice", &out, 1, attrs, 3);
+    out = zb_build_slice(b, out, starts, whole->dims, NULL, whole->rank);
   }
   return zb_build_cast(b, out, whole->dtype);
 }

@@ -131,15 +131,11 @@ static MlirValue build_numbered(unrolling *u, zb_builder *b, const zb_node *node
 /* Part `shard` of what has a dimension of parts in front. */
 static MlirValue build_part(unrolling *u, zb_builder *b, const zb_node *node, MlirValue all, int64_t shard) {
   zb_shape shape;
-  int64_t starts[ZB_DIMS_MAX] = {shard}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  int64_t starts[ZB_DIMS_MAX] = {shard}, sizes[ZB_DIMS_MAX];
   if (b->failed || !zb_value_shape(all, &shape)) return all;
-  for (int d = 0; d < shape.rank; ++d) {
-    sizes[d] = d == 0 ? 1 : shape.dims[d];
-    steps[d] = 1;
-  }
-  const zb_attr attrs[] = {zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
-                           zb_ints("steps", steps, shape.rank)};
-  MlirValue part = build_numbered(u, b, node, zb_build(b, "slice", &all, 1, attrs, 3), shard);
+  memcpy(sizes, shape.dims, sizeof sizes);
+  sizes[0] = 1;
+  MlirValue part = build_numbered(u, b, node, zb_build_slice(b, all, starts, sizes, NULL, shape.rank), shard);
   return build_numbered(u, b, node, zb_build_reshape(b, part, shape.dims + 1, shape.rank - 1), shard);
 }
 

@@ -154,8 +154,7 @@ static void take_diagonals(zb_import_node *n, const einsum *e, term *t) {
     MlirValue flat = zb_import_reshaped(n->b, zb_import_transposed(n->b, t->x, permutation), dims, count + 1);
     dims[count] = size;
     if (n->b->failed) return;
-    t->x = ZB_BUILD(n->b, "slice", flat, zb_ints("starts", starts, count + 1), zb_ints("sizes", dims, count + 1),
-                    zb_ints("steps", steps, count + 1));
+    t->x = zb_build_slice(n->b, flat, starts, dims, steps, count + 1);
     memcpy(t->letters, left, sizeof left);
     i = -1;
   }

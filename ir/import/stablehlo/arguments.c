@@ -51,14 +51,10 @@ static const char *numbered(zb_import *im, const char *word, int number) {
   return zb_import_take_text(im, text, strlen(text));
 }
 
-/* The string under a key of entry `index` of a list of dictionaries; data NULL: there is none. */
+/* What argument or result `index` has under a key; null: nothing. */
 static MlirAttribute entry_of(MlirOperation op, const char *list, intptr_t index, const char *key) {
-  MlirAttribute attribute = zb_stablehlo_attribute(op, list);
-  if (!attribute.ptr || !mlirAttributeIsAArray(attribute) || index >= mlirArrayAttrGetNumElements(attribute))
-    return (MlirAttribute){NULL};
-  MlirAttribute entry = mlirArrayAttrGetElement(attribute, index);
-  if (!mlirAttributeIsADictionary(entry)) return (MlirAttribute){NULL};
-  return mlirDictionaryAttrGetElementByName(entry, mlirStringRefCreateFromCString(key));
+  MlirAttribute entry = zb_get_entry(op, list, index);
+  return entry.ptr ? mlirDictionaryAttrGetElementByName(entry, mlirStringRefCreateFromCString(key)) : entry;
 }
 
 static MlirStringRef string_of(MlirAttribute attribute) {
@@ -218,7 +214,7 @@ static zb_result read_roles(zb_stablehlo *it) {
 
 zb_result zb_stablehlo_read_signature(zb_stablehlo *it) {
   zb_import *im = &it->core;
-  MlirAttribute type = zb_stablehlo_attribute(it->main, "function_type");
+  MlirAttribute type = zb_get_attribute(it->main, "function_type");
   if (!type.ptr || !mlirAttributeIsAType(type) || !mlirTypeIsAFunction(mlirTypeAttrGetValue(type)))
     return zb_import_fail(im, NULL, "@main has no function type");
   MlirType function = mlirTypeAttrGetValue(type);
@@ -246,16 +242,15 @@ zb_result zb_stablehlo_read_signature(zb_stablehlo *it) {
 
 /* @main, else the only function. */
 zb_result zb_stablehlo_find_main(zb_stablehlo *it) {
-  char name[256];
   MlirOperation only = {NULL};
   int count = 0;
-  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(it->module)); op.ptr;
+  it->main = zb_stablehlo_function(it, "main");
+  for (MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(it->module)); op.ptr && !it->main.ptr;
        op = mlirOperationGetNextInBlock(op)) {
-    if (strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, "func.func") != 0) continue;
+    if (!zb_op_is(op, "func.func")) continue;
     only = op;
     ++count;
-    if (zb_stablehlo_string(op, "sym_name", name, sizeof name) && strcmp(name, "main") == 0) it->main = op;
   }
-  if (!it->main.ptr && count == 1) it->main = only;
+  if (count == 1) it->main = only;
   return it->main.ptr ? ZB_OK : zb_import_fail(&it->core, ZB_STABLEHLO_TEXT_HINT, "the module has no function @main");
 }

@@ -14,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-MlirAttribute zb_stablehlo_attribute(MlirOperation op, const char *name) {
-  return mlirOperationGetAttributeByName(op, mlirStringRefCreateFromCString(name));
-}
-
 /* ---- Builtin attributes ---- */
 
 static int64_t dense_at(MlirAttribute attribute, intptr_t i) {
@@ -35,7 +31,7 @@ static bool is_dense_integers(MlirAttribute attribute) {
 }
 
 bool zb_stablehlo_ints(zb_import_node *n, const char *name, bool optional, int64_t *out, int room, int *count) {
-  MlirAttribute attribute = zb_stablehlo_attribute(zb_stablehlo_source(n), name);
+  MlirAttribute attribute = zb_get_attribute(zb_stablehlo_source(n), name);
   *count = 0;
   if (attribute.ptr == NULL && optional) return true;
   const bool is_array = attribute.ptr && mlirAttributeIsADenseI64Array(attribute);
@@ -53,8 +49,17 @@ bool zb_stablehlo_ints(zb_import_node *n, const char *name, bool optional, int64
   return true;
 }
 
+bool zb_stablehlo_per_dimension(zb_import_node *n, const char *name, bool optional, int rank, int64_t *out) {
+  int count;
+  if (!zb_stablehlo_ints(n, name, optional, out, ZB_DIMS_MAX, &count)) return false;
+  for (int i = 0; count == 0 && optional && i < rank; ++i)
+    out[i] = 1;
+  return count == rank || (count == 0 && optional) ||
+         zb_import_refuse(n, NULL, "%s has not one entry a dimension", name);
+}
+
 bool zb_stablehlo_int(zb_import_node *n, const char *name, int64_t *out) {
-  MlirAttribute attribute = zb_stablehlo_attribute(zb_stablehlo_source(n), name);
+  MlirAttribute attribute = zb_get_attribute(zb_stablehlo_source(n), name);
   if (!attribute.ptr || !mlirAttributeIsAInteger(attribute))
     return zb_import_refuse(n, NULL, "attribute '%s' is no integer", name);
   MlirType type = mlirAttributeGetType(attribute);
@@ -72,7 +77,7 @@ static bool copy(MlirStringRef text, char *out, size_t room) {
 }
 
 bool zb_stablehlo_string(MlirOperation op, const char *name, char *out, size_t room) {
-  MlirAttribute attribute = zb_stablehlo_attribute(op, name);
+  MlirAttribute attribute = zb_get_attribute(op, name);
   if (!attribute.ptr) return false;
   if (mlirAttributeIsAString(attribute)) return copy(mlirStringAttrGetValue(attribute), out, room);
   if (mlirAttributeIsAFlatSymbolRef(attribute)) return copy(mlirFlatSymbolRefAttrGetValue(attribute), out, room);
@@ -91,7 +96,7 @@ static MlirStringRef opaque_text(MlirAttribute attribute) {
 }
 
 bool zb_stablehlo_word(MlirOperation op, const char *name, char *out, size_t room) {
-  MlirStringRef text = opaque_text(zb_stablehlo_attribute(op, name));
+  MlirStringRef text = opaque_text(zb_get_attribute(op, name));
   size_t end = text.length, begin;
   while (end > 0 && (text.data[end - 1] == '>' || isspace((unsigned char)text.data[end - 1])))
     --end;
@@ -101,7 +106,7 @@ bool zb_stablehlo_word(MlirOperation op, const char *name, char *out, size_t roo
 }
 
 bool zb_stablehlo_text(MlirOperation op, const char *name, char *out, size_t room) {
-  MlirStringRef text = opaque_text(zb_stablehlo_attribute(op, name));
+  MlirStringRef text = opaque_text(zb_get_attribute(op, name));
   return text.data && copy(text, out, room);
 }
 
@@ -136,7 +141,7 @@ static const char *read_number(const char *at, const char *end, int64_t *out) {
 
 bool zb_stablehlo_field(zb_import_node *n, const char *attribute, const char *field, int64_t *out, int room,
                         int *count) {
-  MlirStringRef text = opaque_text(zb_stablehlo_attribute(zb_stablehlo_source(n), attribute));
+  MlirStringRef text = opaque_text(zb_get_attribute(zb_stablehlo_source(n), attribute));
   *count = 0;
   if (!text.data) return zb_import_refuse(n, NULL, "attribute '%s' is missing, or not of StableHLO", attribute);
   const char *at = find_field(text, field), *end = text.data + text.length;
@@ -178,8 +183,8 @@ MlirOperation zb_stablehlo_function(zb_stablehlo *it, const char *name) {
   char found[256];
   MlirBlock body = mlirModuleGetBody(it->module);
   for (MlirOperation op = mlirBlockGetFirstOperation(body); op.ptr; op = mlirOperationGetNextInBlock(op))
-    if (strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, "func.func") == 0 &&
-        zb_stablehlo_string(op, "sym_name", found, sizeof found) && strcmp(found, name) == 0)
+    if (zb_op_is(op, "func.func") && zb_stablehlo_string(op, "sym_name", found, sizeof found) &&
+        strcmp(found, name) == 0)
       return op;
   return (MlirOperation){NULL};
 }

@@ -12,10 +12,6 @@ static zb_result give_applied(zb_import_node *n, const char *op, int count) {
   return zb_operand_give(n, 0, zb_operand_apply(n, op, in, count, NULL, 0));
 }
 
-static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
-  return zb_build(n->b, "where", (MlirValue[]){condition, a, b}, 3, NULL, 0);
-}
-
 /* JAX's slope of |x| is 1 at 0. What is added makes -0 a zero without a sign. */
 static zb_operand absolute(zb_import_node *n, zb_operand x) {
   zb_operand zero = zb_operand_number(n, x, 0), negated = zb_operand_apply1(n, "neg", x);
@@ -76,14 +72,14 @@ static zb_result integer_power(zb_import_node *n, zb_dtype dtype) {
   for (int bit = 0; bit < type.bits && !b->failed; ++bit) {
     MlirValue place = zb_stablehlo_scalar(n, dtype, zb_stablehlo_wrap((int64_t)(UINT64_C(1) << bit), type));
     MlirValue is_set = zb_build1(b, "not", zb_build2(b, "equal", zb_build2(b, "bitwise_and", y, place), zero));
-    out = choose(n, is_set, zb_build2(b, "mul", out, power), out);
+    out = zb_build_where(n->b, is_set, zb_build2(b, "mul", out, power), out);
     if (bit + 1 < type.bits) power = zb_build2(b, "mul", power, power);
   }
   if (!type.is_unsigned) {
-    MlirValue sign = choose(n, zb_build2(b, "equal", is_odd, zero), one, minus);
-    MlirValue inverse = choose(n, zb_build2(b, "equal", x, one), one, zero);
-    inverse = choose(n, zb_build2(b, "equal", x, minus), sign, inverse);
-    out = choose(n, zb_build2(b, "less", y, zero), inverse, out);
+    MlirValue sign = zb_build_where(n->b, zb_build2(b, "equal", is_odd, zero), one, minus);
+    MlirValue inverse = zb_build_where(n->b, zb_build2(b, "equal", x, one), one, zero);
+    inverse = zb_build_where(n->b, zb_build2(b, "equal", x, minus), sign, inverse);
+    out = zb_build_where(n->b, zb_build2(b, "less", y, zero), inverse, out);
   }
   return zb_import_give(n, 0, out);
 }

@@ -13,12 +13,6 @@
 /* What a small file can ask for: nodes, ops that are walked, calls within calls, steps of an index back. */
 enum { NODES_MAX = 1 << 18, POSITIONS_MAX = 1 << 22, DEPTH_MAX = 64, INDEX_DEPTH_MAX = 256 };
 
-/* ---- Names ---- */
-
-static bool is_named(MlirOperation op, const char *name) {
-  return mlirStringRefEqual(mlirIdentifierStr(mlirOperationGetName(op)), mlirStringRefCreateFromCString(name));
-}
-
 /* ---- Module paths ---- */
 
 /* The name of a location and what it is a name of; {NULL}: it is none. */
@@ -180,10 +174,10 @@ static zb_result flatten_block(zb_stablehlo *it, MlirOperation owner, MlirBlock 
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op)) {
     if (++it->positions > POSITIONS_MAX) return refuse_at(it, op, NULL, "loops do not end");
     last = op;
-    if (is_named(op, "func.return") || is_named(op, "stablehlo.return")) break;
+    if (zb_op_is(op, "func.return") || zb_op_is(op, "stablehlo.return")) break;
     if (!flatten_op(it, op, depth)) return ZB_FAIL;
   }
-  if (!last.ptr || !(is_named(last, "func.return") || is_named(last, "stablehlo.return")) ||
+  if (!last.ptr || !(zb_op_is(last, "func.return") || zb_op_is(last, "stablehlo.return")) ||
       mlirOperationGetNumOperands(last) != returned_count)
     return refuse_at(it, last.ptr ? last : owner, NULL, "expected a return of %d values", (int)returned_count);
   for (intptr_t i = 0; i < returned_count; ++i)
@@ -248,16 +242,10 @@ static bool compare_integers(MlirOperation op, int64_t a, int64_t b, int64_t *ou
 }
 
 static bool constant_integer(MlirOperation op, int64_t *out) {
-  MlirAttribute value = zb_stablehlo_attribute(op, "value");
-  zb_shape shape;
-  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_stablehlo_shape(mlirAttributeGetType(value), &shape) ||
-      zb_shape_elements(&shape) != 1)
-    return false;
-  if (shape.dtype != ZB_I64 && shape.dtype != ZB_I32 && shape.dtype != ZB_I1) return false;
-  zb_known one = {.shape = {.dtype = shape.dtype}, .data = out, .elements = 1};
-  zb_stablehlo_read_dense(value, &one);
-  *out = zb_known_integer(&one, 0);
-  return true;
+  int64_t room;
+  zb_known one = {.data = &room};
+  if (!zb_stablehlo_number(op, &one) || zb_known_is_float(&one)) return false;
+  return *out = zb_known_integer(&one, 0), true;
 }
 
 /* The op applied to up to three integers. */
@@ -316,9 +304,9 @@ static zb_result flatten_while(zb_stablehlo *it, MlirOperation op, int depth) {
 }
 
 static zb_result flatten_op(zb_stablehlo *it, MlirOperation op, int depth) {
-  if (is_named(op, "func.call") || is_named(op, "stablehlo.call")) return flatten_call(it, op, "callee", depth);
-  if (is_named(op, "stablehlo.composite")) return flatten_call(it, op, "decomposition", depth);
-  if (is_named(op, "stablehlo.while")) return flatten_while(it, op, depth);
+  if (zb_op_is(op, "func.call") || zb_op_is(op, "stablehlo.call")) return flatten_call(it, op, "callee", depth);
+  if (zb_op_is(op, "stablehlo.composite")) return flatten_call(it, op, "decomposition", depth);
+  if (zb_op_is(op, "stablehlo.while")) return flatten_while(it, op, depth);
   return add_node(it, op);
 }
 

@@ -93,26 +93,10 @@ static bool is_scalar_source(zb_stablehlo *it, const zb_import_node *n) {
 
 /* The number of a constant that is one number. */
 static bool constant_number(const zb_import_node *n, double *out) {
-  zb_shape shape;
-  MlirAttribute value = zb_stablehlo_attribute(zb_stablehlo_source(n), "value");
-  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_stablehlo_shape(mlirAttributeGetType(value), &shape))
-    return false;
-  if (zb_shape_elements(&shape) < 1 || !(mlirDenseElementsAttrIsSplat(value) || zb_shape_elements(&shape) == 1))
-    return false;
-  switch (shape.dtype) {
-  case ZB_F32:
-    return *out = (double)mlirDenseElementsAttrGetFloatValue(value, 0), true;
-  case ZB_F64:
-    return *out = mlirDenseElementsAttrGetDoubleValue(value, 0), true;
-  case ZB_I32:
-    return *out = mlirDenseElementsAttrGetInt32Value(value, 0), true;
-  case ZB_I64:
-    return *out = (double)mlirDenseElementsAttrGetInt64Value(value, 0), true;
-  case ZB_I1:
-    return *out = mlirDenseElementsAttrGetBoolValue(value, 0), true;
-  default:
-    return false;
-  }
+  int64_t room;
+  zb_known one = {.data = &room};
+  if (!zb_stablehlo_number(zb_stablehlo_source(n), &one)) return false;
+  return *out = zb_known_real(&one, 0), true;
 }
 
 static bool is_spread(zb_stablehlo *it, const zb_import_node *n) {

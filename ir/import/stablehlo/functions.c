@@ -6,11 +6,7 @@
 
 static MlirValue number(zb_import_node *n, zb_dtype dtype, double value) { return zb_build_scalar(n->b, dtype, value); }
 
-static MlirValue choose(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
-  return zb_build(n->b, "where", (MlirValue[]){condition, a, b}, 3, NULL, 0);
-}
-
-static MlirValue as_bits(zb_import_node *n, MlirValue x, zb_dtype dtype) {
+MlirValue zb_stablehlo_as_bits(zb_import_node *n, MlirValue x, zb_dtype dtype) {
   const zb_attr to = zb_string("dtype", zb_dtype_name(dtype));
   return zb_build(n->b, "bitcast", &x, 1, &to, 1);
 }
@@ -44,18 +40,18 @@ zb_result zb_stablehlo_cbrt(zb_import_node *n) {
   MlirValue zero = number(n, wide, 0), size = zb_build1(b, "abs", x);
   MlirValue usual =
       zb_build2(b, "and", zb_build2(b, "greater", size, zero), zb_build2(b, "less", size, number(n, wide, INFINITY)));
-  MlirValue safe = choose(n, usual, size, number(n, wide, 1));
+  MlirValue safe = zb_build_where(n->b, usual, size, number(n, wide, 1));
   MlirValue root = zb_build2(b, "pow", safe, number(n, wide, 1.0 / 3));
   MlirValue off = zb_build2(b, "sub", root, zb_build2(b, "div", safe, zb_build2(b, "mul", root, root)));
   root = zb_build2(b, "sub", root, zb_build2(b, "div", off, number(n, wide, 3)));
-  root = choose(n, zb_build2(b, "less", x, zero), zb_build1(b, "neg", root), root);
-  return zb_import_give(n, 0, zb_build_cast(b, choose(n, usual, root, x), narrow));
+  root = zb_build_where(n->b, zb_build2(b, "less", x, zero), zb_build1(b, "neg", root), root);
+  return zb_import_give(n, 0, zb_build_cast(b, zb_build_where(n->b, usual, root, x), narrow));
 }
 
 /* Also of -0. */
 static MlirValue is_negative(zb_import_node *n, MlirValue x, zb_dtype dtype) {
   MlirValue zero = number(n, dtype, 0), is_zero = zb_build2(n->b, "equal", x, zero);
-  return zb_build2(n->b, "less", choose(n, is_zero, zb_build1(n->b, "reciprocal", x), x), zero);
+  return zb_build2(n->b, "less", zb_build_where(n->b, is_zero, zb_build1(n->b, "reciprocal", x), x), zero);
 }
 
 /* atan(y / x) turned into the half plane of x; y / 0 and 0 / 0 are put in their places, by the signs of zeros. */
@@ -68,16 +64,17 @@ zb_result zb_stablehlo_atan2(zb_import_node *n) {
   MlirValue is_zero = zb_build2(b, "equal", x, zero), is_left = zb_build2(b, "less", x, zero);
   MlirValue is_down = is_negative(n, y, wide);
   MlirValue are_infinite = zb_build2(b, "and", zb_build1(b, "is_inf", x), zb_build1(b, "is_inf", y));
-  MlirValue rise = choose(n, are_infinite, zb_build1(b, "sign", y), y);
-  MlirValue run = choose(n, are_infinite, zb_build1(b, "sign", x), choose(n, is_zero, one, x));
+  MlirValue rise = zb_build_where(n->b, are_infinite, zb_build1(b, "sign", y), y);
+  MlirValue run = zb_build_where(n->b, are_infinite, zb_build1(b, "sign", x), zb_build_where(n->b, is_zero, one, x));
   MlirValue angle = zb_build1(b, "atan", zb_build2(b, "div", rise, run));
   MlirValue half =
-      choose(n, is_down, number(n, wide, -3.14159265358979323846), number(n, wide, 3.14159265358979323846));
+      zb_build_where(n->b, is_down, number(n, wide, -3.14159265358979323846), number(n, wide, 3.14159265358979323846));
   MlirValue quarter = zb_build2(b, "mul", half, number(n, wide, 0.5));
-  quarter = choose(n, zb_build2(b, "equal", y, zero), choose(n, is_negative(n, x, wide), half, y), quarter);
-  MlirValue out = choose(n, is_left, zb_build2(b, "add", angle, half), angle);
-  quarter = choose(n, zb_build1(b, "is_nan", y), y, quarter);
-  return zb_import_give(n, 0, zb_build_cast(b, choose(n, is_zero, quarter, out), narrow));
+  quarter = zb_build_where(n->b, zb_build2(b, "equal", y, zero), zb_build_where(n->b, is_negative(n, x, wide), half, y),
+                           quarter);
+  MlirValue out = zb_build_where(n->b, is_left, zb_build2(b, "add", angle, half), angle);
+  quarter = zb_build_where(n->b, zb_build1(b, "is_nan", y), y, quarter);
+  return zb_import_give(n, 0, zb_build_cast(b, zb_build_where(n->b, is_zero, quarter, out), narrow));
 }
 
 /* The least or the greatest float next to x, by its bits: the sign and the rest of which count upwards. */
@@ -90,14 +87,14 @@ zb_result zb_stablehlo_next_after(zb_import_node *n) {
   const zb_dtype dtype = shape.dtype == ZB_F64 ? ZB_I64 : ZB_I32;
   const int64_t sign = shape.dtype == ZB_F64 ? INT64_MIN : shape.dtype == ZB_F32 ? INT32_MIN : -32768;
   MlirValue zero = number(n, shape.dtype, 0), one = zb_stablehlo_scalar(n, dtype, 1);
-  MlirValue minus = zb_stablehlo_scalar(n, dtype, -1), bits = as_bits(n, x, dtype);
+  MlirValue minus = zb_stablehlo_scalar(n, dtype, -1), bits = zb_stablehlo_as_bits(n, x, dtype);
   MlirValue is_up = zb_build2(b, "less", x, y), is_positive = zb_build2(b, "greater", x, zero);
-  MlirValue step = choose(n, zb_build2(b, "xor", is_up, is_positive), minus, one);
-  MlirValue least = choose(n, is_up, one, zb_stablehlo_scalar(n, dtype, sign + 1)); /* next to zero */
-  MlirValue moved = choose(n, zb_build2(b, "equal", x, zero), least, zb_build2(b, "add", bits, step));
-  MlirValue out = choose(n, zb_build2(b, "equal", x, y), y, as_bits(n, moved, shape.dtype));
+  MlirValue step = zb_build_where(n->b, zb_build2(b, "xor", is_up, is_positive), minus, one);
+  MlirValue least = zb_build_where(n->b, is_up, one, zb_stablehlo_scalar(n, dtype, sign + 1)); /* next to zero */
+  MlirValue moved = zb_build_where(n->b, zb_build2(b, "equal", x, zero), least, zb_build2(b, "add", bits, step));
+  MlirValue out = zb_build_where(n->b, zb_build2(b, "equal", x, y), y, zb_stablehlo_as_bits(n, moved, shape.dtype));
   MlirValue is_nan = zb_build2(b, "or", zb_build1(b, "is_nan", x), zb_build1(b, "is_nan", y));
-  return zb_import_give(n, 0, choose(n, is_nan, zb_build2(b, "add", x, y), out));
+  return zb_import_give(n, 0, zb_build_where(n->b, is_nan, zb_build2(b, "add", x, y), out));
 }
 
 /* ---- The inverse of erf ---- */
@@ -114,14 +111,14 @@ zb_result zb_stablehlo_erf_inv(zb_import_node *n) {
   MlirValue x;
   if (!wide_operand(n, 0, &x, &narrow, &wide)) return ZB_FAIL;
   MlirValue one = number(n, wide, 1), size = zb_build1(b, "abs", x);
-  MlirValue inside = zb_build2(b, "less", size, one), safe = choose(n, inside, x, number(n, wide, 0));
+  MlirValue inside = zb_build2(b, "less", size, one), safe = zb_build_where(n->b, inside, x, number(n, wide, 0));
   MlirValue rest = zb_build2(b, "mul", zb_build2(b, "sub", one, safe), zb_build2(b, "add", one, safe));
   MlirValue w = zb_build1(b, "neg", zb_build1(b, "log", rest)), five = number(n, wide, 5);
   MlirValue is_center = zb_build2(b, "less", w, five);
   MlirValue near = polynomial(n, wide, zb_build2(b, "sub", w, number(n, wide, 2.5)), center, 9);
-  MlirValue root = zb_build1(b, "sqrt", choose(n, is_center, five, w));
+  MlirValue root = zb_build1(b, "sqrt", zb_build_where(n->b, is_center, five, w));
   MlirValue far = polynomial(n, wide, zb_build2(b, "sub", root, number(n, wide, 3)), tail, 9);
-  MlirValue out = zb_build2(b, "mul", choose(n, is_center, near, far), safe);
+  MlirValue out = zb_build2(b, "mul", zb_build_where(n->b, is_center, near, far), safe);
   for (int i = 0; i < 2 && wide == ZB_F64; ++i) {
     MlirValue off = zb_build2(b, "sub", zb_build1(b, "erf", out), safe);
     MlirValue slope = zb_build1(b, "exp", zb_build1(b, "neg", zb_build2(b, "mul", out, out)));
@@ -129,10 +126,10 @@ zb_result zb_stablehlo_erf_inv(zb_import_node *n) {
     out = zb_build2(b, "sub", out, zb_build2(b, "div", off, slope));
   }
   /* 1 and -1 give infinity, what is beyond NaN: constants, whose gradient is none. */
-  MlirValue endless =
-      choose(n, zb_build2(b, "less", x, number(n, wide, 0)), number(n, wide, -INFINITY), number(n, wide, INFINITY));
-  MlirValue edge = choose(n, zb_build2(b, "equal", size, one), endless, number(n, wide, NAN));
-  return zb_import_give(n, 0, zb_build_cast(b, choose(n, inside, out, edge), narrow));
+  MlirValue endless = zb_build_where(n->b, zb_build2(b, "less", x, number(n, wide, 0)), number(n, wide, -INFINITY),
+                                     number(n, wide, INFINITY));
+  MlirValue edge = zb_build_where(n->b, zb_build2(b, "equal", size, one), endless, number(n, wide, NAN));
+  return zb_import_give(n, 0, zb_build_cast(b, zb_build_where(n->b, inside, out, edge), narrow));
 }
 
 /* ---- Bits ---- */
@@ -148,7 +145,7 @@ zb_result zb_stablehlo_bitcast(zb_import_node *n) {
   if (from_bits != to_bits) return zb_import_refuse(n, NULL, "bits of a type of %d as one of %d", from_bits, to_bits);
   if (from.dtype == to.dtype && !source.bits) return zb_import_give(n, 0, x);
   zb_dtype held = source.bits ? from.dtype : from_bits == 64 ? ZB_I64 : ZB_I32;
-  if (!source.bits) x = as_bits(n, x, held);
+  if (!source.bits) x = zb_stablehlo_as_bits(n, x, held);
   if (result.bits) {
     x = zb_build_cast(n->b, x, to.dtype);
     return zb_import_give(n, 0, zb_stablehlo_wrapped(n, x, result));
@@ -156,7 +153,7 @@ zb_result zb_stablehlo_bitcast(zb_import_node *n) {
   /* ui32 is held in i64, and its bits are those of an i32 */
   if (source.bits && from_bits < 64 && held == ZB_I64)
     x = zb_build_cast(n->b, zb_stablehlo_wrapped_as(n, x, 32), ZB_I32);
-  return zb_import_give(n, 0, as_bits(n, x, to.dtype));
+  return zb_import_give(n, 0, zb_stablehlo_as_bits(n, x, to.dtype));
 }
 
 /* ---- Precision ---- */

@@ -107,20 +107,16 @@ MlirValue zb_stablehlo_ordered(zb_import_node *n, MlirValue x, zb_stablehlo_inte
   return zb_build2(n->b, "bitwise_xor", x, zb_stablehlo_scalar(n, ZB_I64, INT64_MIN));
 }
 
-static MlirValue where(zb_import_node *n, MlirValue condition, MlirValue a, MlirValue b) {
-  return zb_build(n->b, "where", (MlirValue[]){condition, a, b}, 3, NULL, 0);
-}
-
 /* x / y or x % y of ui64: the quotient of x / 2 as a signed number, doubled, is 0 or 1 too small. y of 2^63 or more is
  * contained in x once or never. */
 MlirValue zb_stablehlo_divided(zb_import_node *n, MlirValue x, MlirValue y, bool remainder) {
   zb_builder *b = n->b;
   const zb_stablehlo_integer type = {64, true};
   MlirValue one = zb_stablehlo_scalar(n, ZB_I64, 1), zero = zb_stablehlo_scalar(n, ZB_I64, 0);
-  MlirValue large = zb_build2(b, "less", y, zero), divisor = where(n, large, one, y);
+  MlirValue large = zb_build2(b, "less", y, zero), divisor = zb_build_where(n->b, large, one, y);
   MlirValue half = zb_stablehlo_shifted(n, x, one, (zb_stablehlo_integer){64, true}, false);
   MlirValue quotient = zb_build2(b, "mul", zb_build2(b, "div", half, divisor), zb_stablehlo_scalar(n, ZB_I64, 2));
-  quotient = where(n, large, zero, quotient);
+  quotient = zb_build_where(n->b, large, zero, quotient);
   MlirValue rest = zb_build2(b, "sub", x, zb_build2(b, "mul", quotient, y));
   MlirValue more = zb_build2(b, "greater_equal", zb_stablehlo_ordered(n, rest, type), zb_stablehlo_ordered(n, y, type));
   more = zb_build_cast(b, more, ZB_I64);
@@ -142,7 +138,7 @@ MlirValue zb_stablehlo_shifted(zb_import_node *n, MlirValue x, MlirValue places,
   MlirValue width = zb_stablehlo_scalar(n, shape.dtype, type.bits), last = zb_stablehlo_scalar(n, shape.dtype, most);
   MlirValue beyond =
       zb_build2(b, "or", zb_build2(b, "less", places, zero), zb_build2(b, "greater_equal", places, width));
-  MlirValue count = where(n, beyond, last, places);
+  MlirValue count = zb_build_where(n->b, beyond, last, places);
   if (keeps_sign) return zb_build(b, "bit_shift", (MlirValue[]){x, count}, 2, &left, 1);
   const bool is_native = type.bits == 32 || type.bits == 64; /* of others that are unsigned the sign is never set */
   if (!type.is_unsigned && !is_native)
@@ -154,11 +150,11 @@ MlirValue zb_stablehlo_shifted(zb_import_node *n, MlirValue x, MlirValue places,
     first = zb_build2(b, "bitwise_and", first, zb_stablehlo_scalar(n, shape.dtype, positive));
     MlirValue rest = zb_build2(b, "max", zb_build2(b, "sub", count, one), zero);
     shifted = zb_build(b, "bit_shift", (MlirValue[]){first, rest}, 2, &left, 1);
-    shifted = where(n, zb_build2(b, "equal", count, zero), x, shifted);
+    shifted = zb_build_where(n->b, zb_build2(b, "equal", count, zero), x, shifted);
   } else {
     shifted = zb_build(b, "bit_shift", (MlirValue[]){x, count}, 2, &left, 1);
   }
-  return where(n, beyond, zero, shifted);
+  return zb_build_where(n->b, beyond, zero, shifted);
 }
 
 /* argument: "left", "right", "sign". */
@@ -175,9 +171,9 @@ zb_result zb_stablehlo_shift(zb_import_node *n) {
   MlirValue beyond =
       zb_build2(n->b, "or", zb_build2(n->b, "less", places, zero),
                 zb_build2(n->b, "greater_equal", places, zb_stablehlo_scalar(n, shape.dtype, type.bits)));
-  MlirValue count = where(n, beyond, zero, places);
+  MlirValue count = zb_build_where(n->b, beyond, zero, places);
   MlirValue shifted = zb_build(n->b, "bit_shift", (MlirValue[]){x, count}, 2, &left, 1);
-  return zb_import_give(n, 0, where(n, beyond, zero, shifted));
+  return zb_import_give(n, 0, zb_build_where(n->b, beyond, zero, shifted));
 }
 
 /* The number of bits that are set: sums of neighbours, of pairs, of fours, then of all bytes by one product. */
@@ -219,7 +215,8 @@ MlirValue zb_stablehlo_wide_of_real(zb_import_node *n, MlirValue x) {
   x = zb_build_cast(b, x, ZB_F64);
   MlirValue limit = zb_build_scalar(b, ZB_F64, 9223372036854775808.0);
   MlirValue large = zb_build2(b, "greater_equal", x, limit);
-  MlirValue small = where(n, large, zb_build2(b, "sub", x, limit), x);
+  MlirValue small = zb_build_where(n->b, large, zb_build2(b, "sub", x, limit), x);
   MlirValue bits = zb_build_cast(b, small, ZB_I64);
-  return where(n, large, zb_build2(b, "bitwise_xor", bits, zb_stablehlo_scalar(n, ZB_I64, INT64_MIN)), bits);
+  return zb_build_where(n->b, large, zb_build2(b, "bitwise_xor", bits, zb_stablehlo_scalar(n, ZB_I64, INT64_MIN)),
+                        bits);
 }

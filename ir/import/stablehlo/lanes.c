@@ -13,10 +13,6 @@
 
 enum { DEPTH_MAX = 16, NODE_OPERANDS_MAX = 16, REGION_OPS_MAX = 1024 };
 
-static bool is_named(MlirOperation op, const char *name) {
-  return strcmp(mlirIdentifierStr(mlirOperationGetName(op)).data, name) == 0;
-}
-
 static zb_import_value *value_in(zb_import_node *n, const zb_map *values, MlirOperation op, intptr_t operand) {
   const int64_t number = zb_map_get_or(values, mlirOperationGetOperand(op, operand).ptr, -1);
   if (number >= 0) return n->im->values[number];
@@ -64,7 +60,7 @@ static zb_result run_op(zb_import_node *n, zb_map *values, MlirOperation op, int
                             mlirIdentifierStr(mlirOperationGetName(op)).data);
   for (intptr_t i = 0; i < operands; ++i)
     if (!(inputs[i] = value_in(n, values, op, i))) return ZB_FAIL;
-  if (is_named(op, "func.call") || is_named(op, "stablehlo.call"))
+  if (zb_op_is(op, "func.call") || zb_op_is(op, "stablehlo.call"))
     return run_call(n, values, op, inputs, outputs, depth);
   for (intptr_t i = 0; i < results; ++i)
     if (!(outputs[i] = new_value(n, values, mlirOperationGetResult(op, i)))) return ZB_FAIL;
@@ -100,7 +96,7 @@ static zb_result run_block(zb_import_node *n, MlirBlock block, zb_import_value *
       return zb_import_memory(n->im);
   for (MlirOperation op = mlirBlockGetFirstOperation(block); op.ptr; op = mlirOperationGetNextInBlock(op)) {
     if (++ops > REGION_OPS_MAX) break;
-    if (!is_named(op, "stablehlo.return") && !is_named(op, "func.return")) {
+    if (!zb_op_is(op, "stablehlo.return") && !zb_op_is(op, "func.return")) {
       if (!run_op(n, values, op, depth)) return ZB_FAIL;
       continue;
     }

@@ -11,13 +11,6 @@ static bool allocate(const zb_shape *shape, zb_known *out) {
   return out->data != NULL;
 }
 
-static zb_tensor tensor_of(const zb_known *c) {
-  zb_tensor tensor = {.data = c->data, .dtype = c->shape.dtype, .rank = c->shape.rank};
-  memcpy(tensor.shape, c->shape.dims, sizeof tensor.shape);
-  zb_strides(&c->shape, tensor.strides);
-  return tensor;
-}
-
 static zb_known *value_of(const zb_stablehlo_machine *m, MlirValue value) {
   const int64_t number = zb_map_get_or(m->numbers, value.ptr, -1);
   return number < 0 ? NULL : &m->values[number];
@@ -50,10 +43,10 @@ static bool run_kernel(const zb_stablehlo_machine *m, MlirOperation op, const zb
     if (view->operands[i].rank < 0)
       inputs[i] = (zb_tensor){.data = NULL, .rank = -1};
     else
-      inputs[i] = tensor_of(value_of(m, mlirOperationGetOperand(op, taken++)));
+      inputs[i] = zb_known_tensor(value_of(m, mlirOperationGetOperand(op, taken++)));
   }
   for (int i = 0; i < results; ++i)
-    outputs[i] = tensor_of(outs[i]), shapes[i] = outs[i]->shape;
+    outputs[i] = zb_known_tensor(outs[i]), shapes[i] = outs[i]->shape;
   const uint64_t scratch = view->def->scratch_bytes ? view->def->scratch_bytes(view, shapes) : 0;
   void *workspace = scratch ? zb_alloc_aligned(scratch, ZB_ALIGNMENT) : NULL;
   if (scratch && !workspace) return false;

@@ -73,6 +73,20 @@ void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out) {
     read_element(out, value, i);
 }
 
+bool zb_stablehlo_number(MlirOperation constant, zb_known *out) {
+  zb_shape shape;
+  MlirAttribute value = zb_get_attribute(constant, "value");
+  if (!value.ptr || !mlirAttributeIsADenseElements(value) || !zb_stablehlo_shape(mlirAttributeGetType(value), &shape))
+    return false;
+  const bool is_one =
+      zb_shape_elements(&shape) == 1 || (zb_shape_elements(&shape) > 1 && mlirDenseElementsAttrIsSplat(value));
+  if (!is_one || zb_dtype_is_narrow(shape.dtype)) return false;
+  out->shape = (zb_shape){.dtype = shape.dtype};
+  out->elements = 1;
+  read_element(out, value, 0);
+  return true;
+}
+
 /* bf16 and f16, as f32, which is exact, cast by the program. */
 static zb_result narrow_constant(zb_import_node *n, const zb_shape *shape, MlirAttribute value) {
   zb_shape wide = *shape;
@@ -87,7 +101,7 @@ static zb_result narrow_constant(zb_import_node *n, const zb_shape *shape, MlirA
 
 zb_result zb_stablehlo_constant(zb_import_node *n) {
   zb_shape shape, declared;
-  MlirAttribute value = zb_stablehlo_attribute(zb_stablehlo_source(n), "value");
+  MlirAttribute value = zb_get_attribute(zb_stablehlo_source(n), "value");
   if (!zb_stablehlo_result_shape(n, 0, &shape)) return ZB_FAIL;
   if (!value.ptr || !mlirAttributeIsADenseElements(value))
     return zb_import_refuse(n, "pass large arrays as arguments of the function", "the value is no dense<...>");
@@ -179,14 +193,10 @@ zb_result zb_stablehlo_transpose(zb_import_node *n) {
 zb_result zb_stablehlo_slice(zb_import_node *n) {
   zb_shape in;
   int64_t starts[ZB_DIMS_MAX], limits[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
-  int counts[3];
-  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "start_indices", false, starts, ZB_DIMS_MAX, &counts[0]) ||
-      !zb_stablehlo_ints(n, "limit_indices", false, limits, ZB_DIMS_MAX, &counts[1]) ||
-      !zb_stablehlo_ints(n, "strides", false, steps, ZB_DIMS_MAX, &counts[2]))
+  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_per_dimension(n, "start_indices", false, in.rank, starts) ||
+      !zb_stablehlo_per_dimension(n, "limit_indices", false, in.rank, limits) ||
+      !zb_stablehlo_per_dimension(n, "strides", false, in.rank, steps))
     return ZB_FAIL;
-  for (int k = 0; k < 3; ++k)
-    if (counts[k] != in.rank)
-      return zb_import_refuse(n, NULL, "starts, limits and strides have not one entry a dimension");
   for (int i = 0; i < in.rank; ++i) {
     if (starts[i] < 0 || limits[i] > in.dims[i] || starts[i] > limits[i] || steps[i] < 1)
       return zb_import_refuse(n, NULL, "the slice of dimension %d is out of range", i);
@@ -229,10 +239,8 @@ zb_result zb_stablehlo_dynamic_slice(zb_import_node *n) {
   zb_shape in, first;
   int64_t sizes[ZB_DIMS_MAX], starts[ZB_DIMS_MAX];
   bool is_known[ZB_DIMS_MAX];
-  int count;
-  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_ints(n, "slice_sizes", false, sizes, ZB_DIMS_MAX, &count))
+  if (!zb_import_shape(n, 0, &in) || !zb_stablehlo_per_dimension(n, "slice_sizes", false, in.rank, sizes))
     return ZB_FAIL;
-  if (count != in.rank) return zb_import_refuse(n, NULL, "slice_sizes has not one entry a dimension");
   if (!read_starts(n, 1, &in, sizes, starts, is_known)) return ZB_FAIL;
   first = in;
   for (int i = 0; i < in.rank; ++i)
@@ -308,14 +316,10 @@ zb_result zb_stablehlo_concatenate(zb_import_node *n) {
 zb_result zb_stablehlo_pad(zb_import_node *n) {
   zb_shape shape;
   int64_t low[ZB_DIMS_MAX], high[ZB_DIMS_MAX], inner[ZB_DIMS_MAX];
-  int counts[3];
-  if (!zb_import_shape(n, 0, &shape) ||
-      !zb_stablehlo_ints(n, "edge_padding_low", false, low, ZB_DIMS_MAX, &counts[0]) ||
-      !zb_stablehlo_ints(n, "edge_padding_high", false, high, ZB_DIMS_MAX, &counts[1]) ||
-      !zb_stablehlo_ints(n, "interior_padding", false, inner, ZB_DIMS_MAX, &counts[2]))
+  if (!zb_import_shape(n, 0, &shape) || !zb_stablehlo_per_dimension(n, "edge_padding_low", false, shape.rank, low) ||
+      !zb_stablehlo_per_dimension(n, "edge_padding_high", false, shape.rank, high) ||
+      !zb_stablehlo_per_dimension(n, "interior_padding", false, shape.rank, inner))
     return ZB_FAIL;
-  if (counts[0] != shape.rank || counts[1] != shape.rank || counts[2] != shape.rank)
-    return zb_import_refuse(n, NULL, "the padding has not one entry a dimension");
   MlirValue x = zb_import_ir(n, 0), fill = zb_import_ir(n, 1);
   for (int d = 0; d < shape.rank && !n->im->failed; ++d) {
     if (inner[d] < 0 || inner[d] > INT32_MAX)
@@ -329,18 +333,14 @@ zb_result zb_stablehlo_pad(zb_import_node *n) {
 
 MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step) {
   zb_shape shape;
-  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[ZB_DIMS_MAX];
+  int64_t starts[ZB_DIMS_MAX] = {0}, sizes[ZB_DIMS_MAX], steps[] = {1, 1, 1, 1, 1, 1, 1, 1};
   if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  for (int i = 0; i < shape.rank; ++i) {
-    sizes[i] = shape.dims[i];
-    steps[i] = 1;
-  }
   if (start == 0 && size == shape.dims[axis]) return x;
+  memcpy(sizes, shape.dims, sizeof sizes);
   starts[axis] = start;
   sizes[axis] = size;
   steps[axis] = size > 1 ? step : 1;
-  return ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, shape.rank), zb_ints("sizes", sizes, shape.rank),
-                  zb_ints("steps", steps, shape.rank));
+  return zb_build_slice(n->b, x, starts, sizes, steps, shape.rank);
 }
 
 /* x with `inner` elements of fill between its own along an axis: a dimension of 1 + inner behind it, without the last

@@ -151,6 +151,12 @@ static bool take_operands(span *s, printed *p) {
 
 static void add_span(zb_text *text, span s) { zb_text_add_bytes(text, s.at, (size_t)(s.end - s.at)); }
 
+/* Entry i of a list. */
+static void add_entry(zb_text *text, int i, span s) {
+  zb_text_add(text, "%s", i ? ", " : "");
+  add_span(text, s);
+}
+
 static void add_attribute(printed *p, const char *name) {
   zb_text_add(&p->attributes, "%s%s = ", p->attributes.length ? ", " : "", name);
 }
@@ -173,9 +179,17 @@ static bool take_array(span *s, printed *p, const char *word, const char *name) 
   return true;
 }
 
-/* ---- Forms ---- */
+/* ", dim = 1" as an integer of that name. */
+static bool take_number(span *s, printed *p, const char *word, const char *name) {
+  char number[WORD_BYTES];
+  take(s, ",");
+  if (!take(s, word) || !take(s, "=") || !take_word(s, number)) return false;
+  add_attribute(p, name);
+  zb_text_add(&p->attributes, "%s : i64", number);
+  return true;
+}
 
-static bool read_plain(span *s, printed *p) { return take_operands(s, p); }
+/* ---- Forms ---- */
 
 static bool read_constant(span *s, printed *p) {
   span braces;
@@ -194,41 +208,6 @@ static bool read_constant(span *s, printed *p) {
     }
   }
   return false;
-}
-
-static bool read_iota(span *s, printed *p) {
-  char number[WORD_BYTES];
-  if (!take(s, "dim") || !take(s, "=") || !take_word(s, number)) return false;
-  add_attribute(p, "iota_dimension");
-  zb_text_add(&p->attributes, "%s : i64", number);
-  return true;
-}
-
-static bool read_broadcast(span *s, printed *p) {
-  return take_operands(s, p) && take_array(s, p, "dims", "broadcast_dimensions");
-}
-
-static bool read_transpose(span *s, printed *p) {
-  return take_operands(s, p) && take_array(s, p, "dims", "permutation");
-}
-
-static bool read_reverse(span *s, printed *p) { return take_operands(s, p) && take_array(s, p, "dims", "dimensions"); }
-
-static bool read_dynamic_slice(span *s, printed *p) {
-  return take_operands(s, p) && take_array(s, p, "sizes", "slice_sizes");
-}
-
-static bool read_pad(span *s, printed *p) {
-  return take_operands(s, p) && take_array(s, p, "low", "edge_padding_low") &&
-         take_array(s, p, "high", "edge_padding_high") && take_array(s, p, "interior", "interior_padding");
-}
-
-static bool read_concatenate(span *s, printed *p) {
-  char number[WORD_BYTES];
-  if (!take_operands(s, p) || !take(s, ",") || !take(s, "dim") || !take(s, "=") || !take_word(s, number)) return false;
-  add_attribute(p, "dimension");
-  zb_text_add(&p->attributes, "%s : i64", number);
-  return true;
 }
 
 static bool read_compare(span *s, printed *p) {
@@ -367,18 +346,6 @@ static bool read_custom_call(span *s, printed *p) {
   return take_operands(&arguments, p) || arguments.at == arguments.end;
 }
 
-/* (%0, k = 2) */
-static bool read_top_k(span *s, printed *p) {
-  char number[WORD_BYTES];
-  span inner;
-  if (!take_bracket(s, '(', &inner) || !take_operands(&inner, p) || !take(&inner, ",") || !take(&inner, "k") ||
-      !take(&inner, "=") || !take_word(&inner, number))
-    return false;
-  add_attribute(p, "k");
-  zb_text_add(&p->attributes, "%s : i64", number);
-  return true;
-}
-
 /* %0, format = e8m7 */
 static bool read_precision(span *s, printed *p) {
   char format[WORD_BYTES];
@@ -419,26 +386,52 @@ static bool read_reduce(span *s, printed *p, zb_text *region) {
   return true;
 }
 
-static const struct {
+enum { PARTS_MAX = 3 };
+
+/* A form of its own; or operands, and then words with what is behind each: numbers in brackets, or one number. */
+typedef struct form {
   const char *kind;
-  bool (*read)(span *s, printed *p);
-} forms[] = {
-    {"broadcast_in_dim", read_broadcast},
-    {"compare", read_compare},
-    {"concatenate", read_concatenate},
-    {"constant", read_constant},
-    {"convolution", read_convolution},
-    {"custom_call", read_custom_call},
-    {"dot_general", read_dot_general},
-    {"dynamic_slice", read_dynamic_slice},
-    {"reverse", read_reverse},
-    {"iota", read_iota},
-    {"pad", read_pad},
-    {"reduce_precision", read_precision},
-    {"slice", read_slice},
-    {"top_k", read_top_k},
-    {"transpose", read_transpose},
+  bool (*read)(span *s, printed *p); /* NULL: by the parts */
+  struct {
+    const char *word, *array, *number;
+  } parts[PARTS_MAX];
+  bool has_brackets, has_none; /* of operands: (%0, k = 2); there is none */
+} form;
+
+static const form forms[] = {
+    {"broadcast_in_dim", NULL, {{"dims", "broadcast_dimensions", NULL}}, false, false},
+    {"compare", read_compare, {{0}}, false, false},
+    {"concatenate", NULL, {{"dim", NULL, "dimension"}}, false, false},
+    {"constant", read_constant, {{0}}, false, false},
+    {"convolution", read_convolution, {{0}}, false, false},
+    {"custom_call", read_custom_call, {{0}}, false, false},
+    {"dot_general", read_dot_general, {{0}}, false, false},
+    {"dynamic_slice", NULL, {{"sizes", "slice_sizes", NULL}}, false, false},
+    {"reverse", NULL, {{"dims", "dimensions", NULL}}, false, false},
+    {"iota", NULL, {{"dim", NULL, "iota_dimension"}}, false, true},
+    {"pad",
+     NULL,
+     {{"low", "edge_padding_low", NULL}, {"high", "edge_padding_high", NULL}, {"interior", "interior_padding", NULL}},
+     false,
+     false},
+    {"reduce_precision", read_precision, {{0}}, false, false},
+    {"slice", read_slice, {{0}}, false, false},
+    {"top_k", NULL, {{"k", NULL, "k"}}, true, false},
+    {"transpose", NULL, {{"dims", "permutation", NULL}}, false, false},
 };
+
+static bool read_form(const form *f, span *s, printed *p) {
+  span inner;
+  if (f->read) return f->read(s, p);
+  if (f->has_brackets && !take_bracket(s, '(', &inner)) return false;
+  if (f->has_brackets) s = &inner;
+  if (!f->has_none && !take_operands(s, p)) return false;
+  for (int i = 0; i < PARTS_MAX && f->parts[i].word; ++i)
+    if (!(f->parts[i].array ? take_array(s, p, f->parts[i].word, f->parts[i].array)
+                            : take_number(s, p, f->parts[i].word, f->parts[i].number)))
+      return false;
+  return true;
+}
 
 /* ---- Types ---- */
 
@@ -491,10 +484,8 @@ static bool add_types(zb_text *out, const char *kind, span types, int operands) 
 
 static void add_operands(zb_text *out, const span *operands, int count) {
   zb_text_add(out, "(");
-  for (int i = 0; i < count; ++i) {
-    zb_text_add(out, "%s", i ? ", " : "");
-    add_span(out, operands[i]);
-  }
+  for (int i = 0; i < count; ++i)
+    add_entry(out, i, operands[i]);
   zb_text_add(out, ")");
 }
 
@@ -518,12 +509,14 @@ static bool translate_op(translator *t, const char *dialect, const char *kind, s
   zb_text region = {0};
   span extra = {NULL, NULL};
   if (!p) return t->out.failed = true, true;
-  bool (*read)(span *, printed *) = read_plain;
+  static const form plain = {"", NULL, {{0}}, false, false};
+  const form *own = &plain;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i)
     if (strcmp(forms[i].kind, kind) == 0 && (strcmp(dialect, "stablehlo") == 0 || strcmp(kind, "top_k") == 0))
-      read = forms[i].read;
+      own = &forms[i];
   const bool is_reduce = strcmp(kind, "reduce") == 0, is_return = strcmp(kind, "return") == 0;
-  bool good = is_reduce ? read_reduce(&rest, p, &region) : read(&rest, p) || (is_return && rest.at == rest.end);
+  bool good =
+      is_reduce ? read_reduce(&rest, p, &region) : read_form(own, &rest, p) || (is_return && rest.at == rest.end);
   if (good) take_bracket(&rest, '{', &extra);
   good = good && (take(&rest, ":") || (is_return && rest.at == rest.end));
   if (good) {
@@ -558,8 +551,7 @@ static bool open_loop(translator *t, span rest) {
   while (l->count < OPERANDS_MAX && take_entry(&arguments, &entry)) {
     span initial;
     if (!take_value(&entry, &l->names[l->count]) || !take(&entry, "=") || !take_value(&entry, &initial)) return false;
-    zb_text_add(&t->out, "%s", l->count++ ? ", " : "");
-    add_span(&t->out, initial);
+    add_entry(&t->out, l->count++, initial);
   }
   zb_text_add(&t->out, ") ({");
   if (!take(&rest, ":")) return false;
@@ -589,14 +581,11 @@ static bool open_reduce(translator *t, span rest) {
     span value;
     if (!take_value(&pair, &value) || !take(&pair, "init") || !take(&pair, ":") || !take_value(&pair, &initial[count]))
       return false;
-    zb_text_add(&t->out, "%s", count++ ? ", " : "");
-    add_span(&t->out, value);
+    add_entry(&t->out, count++, value);
     take(&rest, ",");
   }
-  for (int i = 0; i < count; ++i) {
-    zb_text_add(&t->out, ", ");
-    add_span(&t->out, initial[i]);
-  }
+  for (int i = 0; i < count; ++i)
+    add_entry(&t->out, count + i, initial[i]);
   bool good = count > 0 && take(&rest, "across") && take_array(&rest, &dimensions, "dimensions", "dimensions");
   good = good && take(&rest, ":") && !dimensions.attributes.failed;
   zb_text_add(&t->out, ") <{%s}> ({", good ? dimensions.attributes.data : "");
@@ -617,18 +606,15 @@ static bool add_reducer(translator *t, loop *l, span line) {
   if (!count || !take(&line, "{")) return false;
   l->has_region = true;
   zb_text_add(&t->out, "^bb0(");
-  for (int i = 0; i < 2 * count; ++i) {
-    zb_text_add(&t->out, "%s", i ? ", " : "");
-    add_span(&t->out, entries[i / count][i % count]);
-  }
+  for (int i = 0; i < 2 * count; ++i)
+    add_entry(&t->out, i, entries[i / count][i % count]);
   return zb_text_add(&t->out, "):"), true;
 }
 
 static void add_block(translator *t, const loop *l) {
   zb_text_add(&t->out, "^bb0(");
   for (int i = 0; i < l->count; ++i) {
-    zb_text_add(&t->out, "%s", i ? ", " : "");
-    add_span(&t->out, l->names[i]);
+    add_entry(&t->out, i, l->names[i]);
     zb_text_add(&t->out, ": ");
     add_span(&t->out, l->types[i]);
   }
@@ -717,10 +703,8 @@ static bool translate_call(translator *t, span rest) {
   if (!take_bracket(&rest, '(', &operands) || !take(&rest, ":")) return false;
   list = operands;
   zb_text_add(&t->out, "\"stablehlo.call\"(");
-  for (int i = 0; take_entry(&list, &entry); ++i) {
-    zb_text_add(&t->out, "%s", i ? ", " : "");
-    add_span(&t->out, entry);
-  }
+  for (int i = 0; take_entry(&list, &entry); ++i)
+    add_entry(&t->out, i, entry);
   zb_text_add(&t->out, ") {callee = @");
   add_span(&t->out, name);
   zb_text_add(&t->out, "} : ");

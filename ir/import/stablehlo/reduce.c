@@ -44,7 +44,7 @@ static zb_result combine(zb_import_node *n, const MlirValue *x, const MlirValue 
   zb_shape lanes;
   if (c->wins) {
     MlirValue stays = zb_build2(n->b, "or", zb_build2(n->b, c->wins, x[0], y[0]), zb_build1(n->b, "is_nan", x[0]));
-    out[0] = zb_build(n->b, "where", (MlirValue[]){stays, x[0], y[0]}, 3, NULL, 0);
+    out[0] = zb_build_where(n->b, stays, x[0], y[0]);
     return n->b->failed ? ZB_FAIL : ZB_OK;
   }
   for (int i = 0; i < c->count; ++i) {
@@ -151,12 +151,7 @@ static bool read_window(zb_import_node *n, int rank, zb_stablehlo_window *w) {
                {"base_dilations", w->base},
                {"window_dilations", w->dilation}};
   for (int k = 0; k < 4; ++k) {
-    int count;
-    if (!zb_stablehlo_ints(n, lists[k].name, k > 0, lists[k].to, ZB_DIMS_MAX, &count)) return false;
-    for (int i = 0; count == 0 && i < rank; ++i)
-      lists[k].to[i] = 1;
-    if (count != 0 && count != rank)
-      return zb_import_refuse(n, NULL, "%s has not one entry a dimension", lists[k].name);
+    if (!zb_stablehlo_per_dimension(n, lists[k].name, k > 0, rank, lists[k].to)) return false;
     for (int i = 0; i < rank; ++i)
       if (lists[k].to[i] < 1 || lists[k].to[i] > INT32_MAX)
         return zb_import_refuse(n, NULL, "an entry of %s is out of range", lists[k].name);
@@ -228,8 +223,7 @@ static MlirValue of_window(zb_import_node *n, MlirValue x, const zb_stablehlo_wi
     steps[d] = w->out.dims[d] > 1 ? w->stride[d] : 1;
     starts[d] = at[d] * w->dilation[d];
   }
-  return ZB_BUILD(n->b, "slice", x, zb_ints("starts", starts, shape.rank), zb_ints("sizes", w->out.dims, shape.rank),
-                  zb_ints("steps", steps, shape.rank));
+  return zb_build_slice(n->b, x, starts, w->out.dims, steps, shape.rank);
 }
 
 /* The next element of a window, in row-major order. */
@@ -406,8 +400,8 @@ static zb_result select_one(zb_import_node *n, selection *best, selection next, 
   MlirValue next_is = zb_build2(b, "greater_equal", next.number, zero);
   keeps = zb_build2(b, "or", keeps, zb_build1(b, "not", next_is));
   keeps = zb_build2(b, "and", keeps, best_is);
-  best->value = zb_build(b, "where", (MlirValue[]){keeps, best->value, next.value}, 3, NULL, 0);
-  best->number = zb_build(b, "where", (MlirValue[]){keeps, best->number, next.number}, 3, NULL, 0);
+  best->value = zb_build_where(b, keeps, best->value, next.value);
+  best->number = zb_build_where(b, keeps, best->number, next.number);
   return b->failed ? ZB_FAIL : ZB_OK;
 }
 

@@ -20,8 +20,8 @@ MlirValue zb_stablehlo_total_order(zb_import_node *n, MlirValue x) {
   if (zb_dtype_is_narrow(shape.dtype)) x = zb_build_cast(b, x, ZB_F32);
   const bool is_wide = shape.dtype == ZB_F64;
   const zb_dtype dtype = is_wide ? ZB_I64 : ZB_I32;
-  const zb_attr to = zb_string("dtype", zb_dtype_name(dtype)), left = zb_bool("left", false);
-  MlirValue bits = zb_build(b, "bitcast", &x, 1, &to, 1);
+  const zb_attr left = zb_bool("left", false);
+  MlirValue bits = zb_stablehlo_as_bits(n, x, dtype);
   MlirValue sign =
       zb_build(b, "bit_shift", (MlirValue[]){bits, zb_stablehlo_scalar(n, dtype, is_wide ? 63 : 31)}, 2, &left, 1);
   sign = zb_build2(b, "bitwise_and", sign, zb_stablehlo_scalar(n, dtype, is_wide ? INT64_MAX : INT32_MAX));

@@ -54,7 +54,7 @@ static bool read_numbers(zb_import_node *n, const char *name, int count, int64_t
 }
 
 static bool read_reversal(zb_import_node *n, convolution *c) {
-  MlirAttribute list = zb_stablehlo_attribute(zb_stablehlo_source(n), "window_reversal");
+  MlirAttribute list = zb_get_attribute(zb_stablehlo_source(n), "window_reversal");
   if (!list.ptr) return true;
   const bool is_array = mlirAttributeIsADenseBoolArray(list);
   if (!is_array && !mlirAttributeIsADenseElements(list))

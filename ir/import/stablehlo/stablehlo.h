@@ -67,11 +67,12 @@ zb_status zb_stablehlo_generic(MlirContext context, const char *path, const char
                                char **out) ZB_MUST_USE;
 
 /* ---- attribute.c: of ops whose dialect is not registered, by name ---- */
-MlirAttribute zb_stablehlo_attribute(MlirOperation op, const char *name); /* null: there is none */
 /* Integers of an array<i64: ...> or dense<...> : tensor<nxi64>; false after reporting. An absent one is empty where
  * `optional`. */
 bool zb_stablehlo_ints(zb_import_node *n, const char *name, bool optional, int64_t *out, int room, int *count);
 bool zb_stablehlo_int(zb_import_node *n, const char *name, int64_t *out); /* false after reporting */
+/* The same with one entry a dimension; 1 each where an optional one is absent. */
+bool zb_stablehlo_per_dimension(zb_import_node *n, const char *name, bool optional, int rank, int64_t *out);
 /* The word W of #stablehlo<NAME W>, as "GE" of comparison_direction; false: absent or no such attribute. */
 bool zb_stablehlo_text(MlirOperation op, const char *name, char *out, size_t room); /* all of an opaque one */
 bool zb_stablehlo_word(MlirOperation op, const char *name, char *out, size_t room);
@@ -98,6 +99,10 @@ zb_result zb_stablehlo_check_results(zb_import_node *n);
 
 /* Elements of dense<...>, floats or integers of any width, into a tensor of that shape (move.c). */
 void zb_stablehlo_read_dense(MlirAttribute value, zb_known *out);
+
+/* The number that all elements of a constant are, as one element at out->data (8 bytes). False: not one, or of 16 bits.
+ */
+bool zb_stablehlo_number(MlirOperation constant, zb_known *out);
 
 /* ---- move.c: parts of tensors ---- */
 MlirValue zb_stablehlo_cut(zb_import_node *n, MlirValue x, int axis, int64_t start, int64_t size, int64_t step);
@@ -135,6 +140,8 @@ MlirValue zb_stablehlo_shifted(zb_import_node *n, MlirValue x, MlirValue places,
                                bool keeps_sign);                     /* to the right */
 MlirValue zb_stablehlo_real_of_wide(zb_import_node *n, MlirValue x); /* ui64 -> f64 */
 MlirValue zb_stablehlo_wide_of_real(zb_import_node *n, MlirValue x); /* float -> ui64 */
+
+MlirValue zb_stablehlo_as_bits(zb_import_node *n, MlirValue x, zb_dtype dtype); /* the same bits as another type */
 
 /* ---- lanes.c ---- */
 enum { ZB_STABLEHLO_LANES_MAX = 16 };

@@ -38,35 +38,30 @@ static int position(const int64_t *list, int count, int64_t value) {
 }
 
 static bool read_windows(zb_import_node *n, windows *g) {
-  const bool s = g->is_scatter;
-  const char *name = s ? "scatter_dimension_numbers" : "dimension_numbers";
-  int64_t vector[1] = {0};
+  const struct {
+    const char *gather, *scatter;
+    int64_t *to;
+    int *count;
+  } fields[] = {{"offset_dims", "update_window_dims", g->offset, &g->offset_count},
+                {"collapsed_slice_dims", "inserted_window_dims", g->collapsed, &g->collapsed_count},
+                {"operand_batching_dims", "input_batching_dims", g->batch, &g->batch_count},
+                {"start_indices_batching_dims", "scatter_indices_batching_dims", g->index_batch, &g->index_batch_count},
+                {"start_index_map", "scatter_dims_to_operand_dims", g->map, &g->map_count}};
+  const char *name = g->is_scatter ? "scatter_dimension_numbers" : "dimension_numbers";
   int count;
-  if (!zb_import_shape(n, 0, &g->operand) || !zb_import_shape(n, 1, &g->indices) ||
-      !zb_stablehlo_field(n, name, s ? "update_window_dims" : "offset_dims", g->offset, ZB_DIMS_MAX,
-                          &g->offset_count) ||
-      !zb_stablehlo_field(n, name, s ? "inserted_window_dims" : "collapsed_slice_dims", g->collapsed, ZB_DIMS_MAX,
-                          &g->collapsed_count) ||
-      !zb_stablehlo_field(n, name, s ? "input_batching_dims" : "operand_batching_dims", g->batch, ZB_DIMS_MAX,
-                          &g->batch_count) ||
-      !zb_stablehlo_field(n, name, s ? "scatter_indices_batching_dims" : "start_indices_batching_dims", g->index_batch,
-                          ZB_DIMS_MAX, &g->index_batch_count) ||
-      !zb_stablehlo_field(n, name, s ? "scatter_dims_to_operand_dims" : "start_index_map", g->map, ZB_DIMS_MAX,
-                          &g->map_count) ||
-      !zb_stablehlo_field(n, name, "index_vector_dim", vector, 1, &count))
-    return false;
-  g->vector = vector[0];
-  return true;
+  if (!zb_import_shape(n, 0, &g->operand) || !zb_import_shape(n, 1, &g->indices)) return false;
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i)
+    if (!zb_stablehlo_field(n, name, g->is_scatter ? fields[i].scatter : fields[i].gather, fields[i].to, ZB_DIMS_MAX,
+                            fields[i].count))
+      return false;
+  return zb_stablehlo_field(n, name, "index_vector_dim", &g->vector, 1, &count);
 }
 
 /* Sizes of a window: of a gather they are given, of a scatter the updates have them. */
 static bool read_sizes(zb_import_node *n, windows *g) {
   zb_shape updates;
-  int count, next = 0;
-  if (!g->is_scatter) {
-    if (!zb_stablehlo_ints(n, "slice_sizes", false, g->sizes, ZB_DIMS_MAX, &count)) return false;
-    return count == g->operand.rank || zb_import_refuse(n, NULL, "slice_sizes has not one entry a dimension");
-  }
+  int next = 0;
+  if (!g->is_scatter) return zb_stablehlo_per_dimension(n, "slice_sizes", false, g->operand.rank, g->sizes);
   if (!zb_import_shape(n, 2, &updates)) return false;
   for (int d = 0; d < g->operand.rank; ++d) {
     const bool is_one =
@@ -276,7 +271,7 @@ static const char *reduction_of(const zb_import_node *n) {
 /* Of updates to one place the last one stays, and it alone gets a gradient. */
 static zb_operand without_lost(zb_import_node *n, zb_operand news, zb_operand places, int64_t rows) {
   zb_shape shape;
-  MlirAttribute unique = zb_stablehlo_attribute(zb_stablehlo_source(n), "unique_indices");
+  MlirAttribute unique = zb_get_attribute(zb_stablehlo_source(n), "unique_indices");
   if (unique.ptr && mlirAttributeIsABool(unique) && mlirBoolAttrGetValue(unique)) return news;
   if (!n->inputs[2]->reached || !zb_operand_shape(n, news, &shape) || !zb_dtype_is_float(shape.dtype)) return news;
   zb_operand owners = zb_operand_expand(n, zb_operand_scalar(n, ZB_I64, 0), &(zb_shape){.rank = 1, .dims = {rows}});
