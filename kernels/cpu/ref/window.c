@@ -48,6 +48,24 @@ static bool window_of(const zb_windows *w, const int64_t place[ZB_SPATIAL], cons
   return true;
 }
 
+/* An element of the result: what it adds up. */
+typedef double element_of(const zb_kernel_call *call, const zb_convolution *c, int64_t first, int64_t second,
+                          const int64_t place[ZB_SPATIAL]);
+
+/* All elements of the result, which has these sizes. */
+static const char *fill(const zb_kernel_call *call, const zb_convolution *c, const int64_t strides[5], int64_t firsts,
+                        int64_t seconds, const int64_t sizes[ZB_SPATIAL], element_of *element) {
+  ZB_REF_CHECKED(call);
+  for (int64_t i = 0; i < firsts; ++i)
+    for (int64_t k = 0; k < seconds; ++k) {
+      int64_t place[ZB_SPATIAL] = {0};
+      do
+        zb_ref_put(&call->outputs[0], offset(strides, i, k, place), element(call, c, i, k, place), call->accumulate);
+      while (next(place, sizes));
+    }
+  return NULL;
+}
+
 static double conv_element(const zb_kernel_call *call, const zb_convolution *c, int64_t n, int64_t f,
                            const int64_t o[ZB_SPATIAL]) {
   const zb_tensor *x = &call->inputs[0], *weight = &call->inputs[1];
@@ -66,18 +84,9 @@ static double conv_element(const zb_kernel_call *call, const zb_convolution *c, 
 
 const char *zb_ref_conv(const zb_kernel_call *call) {
   zb_convolution c;
-  const zb_tensor *out = &call->outputs[0];
   ZB_REF_TRY(check_types(call, false));
-  ZB_REF_TRY(zb_convolution_of(call, &call->inputs[0], out, &call->inputs[1], &c));
-  ZB_REF_CHECKED(call);
-  for (int64_t n = 0; n < c.batch; ++n)
-    for (int64_t f = 0; f < c.groups * c.filters; ++f) {
-      int64_t o[ZB_SPATIAL] = {0};
-      do
-        zb_ref_set(out, offset(c.result_strides, n, f, o), conv_element(call, &c, n, f, o));
-      while (next(o, c.w.out));
-    }
-  return NULL;
+  ZB_REF_TRY(zb_convolution_of(call, &call->inputs[0], &call->outputs[0], &call->inputs[1], &c));
+  return fill(call, &c, c.result_strides, c.batch, c.groups * c.filters, c.w.out, conv_element);
 }
 
 static double transpose_element(const zb_kernel_call *call, const zb_convolution *c, int64_t n, int64_t channel,
@@ -98,18 +107,9 @@ static double transpose_element(const zb_kernel_call *call, const zb_convolution
 
 const char *zb_ref_conv_transpose(const zb_kernel_call *call) {
   zb_convolution c;
-  const zb_tensor *out = &call->outputs[0];
   ZB_REF_TRY(check_types(call, false));
-  ZB_REF_TRY(zb_convolution_of(call, out, &call->inputs[0], &call->inputs[1], &c));
-  ZB_REF_CHECKED(call);
-  for (int64_t n = 0; n < c.batch; ++n)
-    for (int64_t i = 0; i < c.groups * c.channels; ++i) {
-      int64_t place[ZB_SPATIAL] = {0};
-      do
-        zb_ref_set(out, offset(c.image_strides, n, i, place), transpose_element(call, &c, n, i, place));
-      while (next(place, c.w.in));
-    }
-  return NULL;
+  ZB_REF_TRY(zb_convolution_of(call, &call->outputs[0], &call->inputs[0], &call->inputs[1], &c));
+  return fill(call, &c, c.image_strides, c.batch, c.groups * c.channels, c.w.in, transpose_element);
 }
 
 static double weight_element(const zb_kernel_call *call, const zb_convolution *c, int64_t f, int64_t i,
@@ -134,15 +134,7 @@ const char *zb_ref_conv_weight(const zb_kernel_call *call) {
   ZB_REF_TRY(check_types(call, true));
   if (!zb_dtype_is_float(out->dtype)) return ZB_REF_BAD_TYPE;
   ZB_REF_TRY(zb_convolution_of(call, &call->inputs[0], &call->inputs[1], out, &c));
-  ZB_REF_CHECKED(call);
-  for (int64_t f = 0; f < c.groups * c.filters; ++f)
-    for (int64_t i = 0; i < c.channels; ++i) {
-      int64_t k[ZB_SPATIAL] = {0};
-      do
-        zb_ref_put(out, offset(c.weight_strides, f, i, k), weight_element(call, &c, f, i, k), call->accumulate);
-      while (next(k, c.w.kernel));
-    }
-  return NULL;
+  return fill(call, &c, c.weight_strides, c.groups * c.filters, c.channels, c.w.kernel, weight_element);
 }
 
 /* ---- max_place ---- */
