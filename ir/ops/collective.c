@@ -13,9 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define MEMBERS_ATTR {"members", ZB_ATTR_INT, false, 0, "how many shards there are: members = 2 : i64"}
-
-static zb_result check_members(const zb_op_view *op, const char *label, zb_op_error *error) {
+zb_result zb_check_members(const zb_op_view *op, const char *label, zb_op_error *error) {
   const int64_t members = zb_attr_int(&op->attrs, "members", 0);
   if (members >= 2) return ZB_OK;
   return zb_op_fail(error, NULL, "attribute 'members' is out of range: expected 2 or more, got %" PRId64 " (%s)",
@@ -26,19 +24,22 @@ static bool is_sum(const zb_op_view *op) { return strcmp(zb_attr_string(&op->att
 
 static zb_result infer_all_reduce(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const char *reduction = zb_attr_string(&op->attrs, "reduction", "");
-  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !check_members(op, "C2", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !zb_check_members(op, "C2", error)) return ZB_FAIL;
   if (!is_sum(op) && strcmp(reduction, "max") != 0)
     return zb_op_fail(error, "use \"sum\" or \"max\"", "unknown reduction '%.40s' (C3)", reduction);
   results[0] = op->operands[0];
   return ZB_OK;
 }
 
-/* Room for the parts that the others send of what this shard adds up: one part of each, aligned. */
-static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results) {
+/* Room for the parts that the others send of what this shard adds up: one of each, aligned; all of the result, or that
+ * divided among them. */
+static uint64_t room_of(const zb_op_view *op, const zb_shape *result, bool divided) {
   const uint64_t members = (uint64_t)zb_attr_int(&op->attrs, "members", 2);
-  const uint64_t element = (uint64_t)zb_dtype_bytes(results[0].dtype);
-  return members * zb_align(((uint64_t)zb_shape_elements(&results[0]) / members + 1) * element);
+  const uint64_t part = (uint64_t)zb_shape_elements(result) / (divided ? members : 1);
+  return members * zb_align((part + 1) * (uint64_t)zb_dtype_bytes(result->dtype));
 }
+
+static uint64_t scratch_bytes(const zb_op_view *op, const zb_shape *results) { return room_of(op, results, true); }
 
 static void grad_all_reduce(zb_gradient *g) {
   if (is_sum(&g->view)) g->din[0] = g->dout[0];
@@ -51,7 +52,7 @@ const zb_op_def zb_op_all_reduce = {
            "\"max\".\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"sum\" or \"max\""}),
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR, {"reduction", ZB_ATTR_STRING, false, 0, "reduction = \"sum\" or \"max\""}),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_BORDER | ZB_TRAIT_OF_PARTS,
     .mixed = ZB_MIXED_FOLLOW,
     .place = zb_place_all_reduce,
@@ -63,7 +64,7 @@ const zb_op_def zb_op_all_reduce = {
 
 static zb_result infer_shared(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   results[0] = op->operands[0];
-  return zb_check_dtype(op, 0, ZB_REALS, "C1", error) && check_members(op, "C2", error) ? ZB_OK : ZB_FAIL;
+  return zb_check_dtype(op, 0, ZB_REALS, "C1", error) && zb_check_members(op, "C2", error) ? ZB_OK : ZB_FAIL;
 }
 
 static bool view_shared(const zb_op_view *op ZB_UNUSED, const zb_strided *in, int result ZB_UNUSED,
@@ -82,7 +83,7 @@ const zb_op_def zb_op_shared = {
     .doc = "C1: the element type of x is a float type. C2: there are 2 members or more.\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR),
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR),
     .traits = ZB_TRAIT_PURE,
     .infer = infer_shared,
     .view = view_shared,
@@ -94,7 +95,7 @@ const zb_op_def zb_op_shared = {
 static zb_result infer_part(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[0];
   const int64_t members = zb_attr_int(&op->attrs, "members", 0), place = zb_attr_int(&op->attrs, "place", 0);
-  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !check_members(op, "C2", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !zb_check_members(op, "C2", error)) return ZB_FAIL;
   if (x->rank == 0 || x->dims[0] != members)
     return zb_op_fail(error, NULL, "dimension 0 of x is not of %" PRId64 ", one for each shard (C3)", members);
   if (place < 0 || place >= members)
@@ -106,7 +107,7 @@ static zb_result infer_part(const zb_op_view *op, zb_shape *results, zb_op_error
 
 static zb_result infer_gather_parts(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *x = &op->operands[0];
-  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !check_members(op, "C2", error)) return ZB_FAIL;
+  if (!zb_check_dtype(op, 0, ZB_REALS, "C1", error) || !zb_check_members(op, "C2", error)) return ZB_FAIL;
   if (x->rank == ZB_DIMS_MAX) return zb_op_fail(error, NULL, "x has %d dimensions, one too many (C3)", x->rank);
   results[0] = *x;
   results[0].rank = x->rank + 1;
@@ -115,11 +116,8 @@ static zb_result infer_gather_parts(const zb_op_view *op, zb_shape *results, zb_
   return ZB_OK;
 }
 
-/* Room for the same part of every other shard. */
 static uint64_t part_scratch_bytes(const zb_op_view *op, const zb_shape *results) {
-  const uint64_t members = (uint64_t)zb_attr_int(&op->attrs, "members", 2);
-  const uint64_t element = (uint64_t)zb_dtype_bytes(results[0].dtype);
-  return members * zb_align(((uint64_t)zb_shape_elements(&results[0]) + 1) * element);
+  return room_of(op, results, false);
 }
 
 static zb_attr members_of(const zb_gradient *g) { return zb_int("members", zb_attr_int(&g->view.attrs, "members", 2)); }
@@ -138,7 +136,7 @@ const zb_op_def zb_op_reduce_scatter = {
            "part for each.\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR),
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR),
     .traits = ZB_TRAIT_PURE,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_part,
@@ -156,7 +154,7 @@ const zb_op_def zb_op_gather_parts = {
         "there may be.\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"shared", ZB_ATTR_BOOL, true, 0, "its readers compute a part"}),
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR, {"shared", ZB_ATTR_BOOL, true, 0, "its readers compute a part"}),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_gather_parts,
@@ -170,7 +168,7 @@ const zb_op_def zb_op_own_part = {
            "part for each. C4: place is the number of one of them.\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"place", ZB_ATTR_INT, true, 0, "the number, which a run sets"}),
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR, {"place", ZB_ATTR_INT, true, 0, "the number, which a run sets"}),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_STRIDED,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_part,

@@ -200,10 +200,6 @@ typedef struct binary {
 
 static MlirValue scalar(const binary *g, double value) { return zb_build_scalar(g->b, g->dtype, value); }
 
-static MlirValue choose(const binary *g, MlirValue condition, MlirValue lhs, MlirValue rhs) {
-  return zb_build(g->b, "where", (MlirValue[]){condition, lhs, rhs}, 3, NULL, 0);
-}
-
 static MlirValue split_add(const binary *g, int result ZB_UNUSED) { return g->dout; }
 
 static MlirValue split_sub(const binary *g, int result) {
@@ -228,21 +224,21 @@ static MlirValue split_pow(const binary *g, int result) {
   if (result == 0) {
     MlirValue power = zb_build2(g->b, "pow", g->lhs, zb_build2(g->b, "sub", g->rhs, scalar(g, 1)));
     MlirValue gradient = zb_build2(g->b, "mul", g->dout, zb_build2(g->b, "mul", g->rhs, power));
-    return choose(g, zb_build2(g->b, "equal", g->rhs, zero), zero, gradient);
+    return zb_build_where(g->b, zb_build2(g->b, "equal", g->rhs, zero), zero, gradient);
   }
   MlirValue power = zb_build2(g->b, "pow", g->lhs, g->rhs);
   MlirValue slope = zb_build2(g->b, "mul", power, zb_build1(g->b, "log", g->lhs));
   MlirValue gradient = zb_build2(g->b, "mul", g->dout, slope);
   MlirValue is_zero = zb_build2(g->b, "equal", g->lhs, zero), grows = zb_build2(g->b, "greater_equal", g->rhs, zero);
-  return choose(g, zb_build2(g->b, "and", is_zero, grows), zero, gradient);
+  return zb_build_where(g->b, zb_build2(g->b, "and", is_zero, grows), zero, gradient);
 }
 
 /* The greater operand takes all, equal ones half each. `wins` is the comparison with which lhs is taken. */
 static MlirValue split_extreme(const binary *g, int result, const char *wins) {
   MlirValue taken = result == 0 ? zb_build2(g->b, wins, g->lhs, g->rhs) : zb_build2(g->b, wins, g->rhs, g->lhs);
   MlirValue half = zb_build2(g->b, "mul", g->dout, scalar(g, 0.5));
-  MlirValue clear = choose(g, taken, g->dout, scalar(g, 0));
-  return choose(g, zb_build2(g->b, "equal", g->lhs, g->rhs), half, clear);
+  MlirValue clear = zb_build_where(g->b, taken, g->dout, scalar(g, 0));
+  return zb_build_where(g->b, zb_build2(g->b, "equal", g->lhs, g->rhs), half, clear);
 }
 
 static MlirValue split_max(const binary *g, int result) { return split_extreme(g, result, "greater"); }
@@ -251,8 +247,8 @@ static MlirValue split_min(const binary *g, int result) { return split_extreme(g
 
 static MlirValue split_prelu(const binary *g, int result) {
   MlirValue zero = scalar(g, 0), positive = zb_build2(g->b, "greater", g->lhs, zero);
-  if (result == 0) return choose(g, positive, g->dout, zb_build2(g->b, "mul", g->dout, g->rhs));
-  return choose(g, positive, zero, zb_build2(g->b, "mul", g->dout, g->lhs));
+  if (result == 0) return zb_build_where(g->b, positive, g->dout, zb_build2(g->b, "mul", g->dout, g->rhs));
+  return zb_build_where(g->b, positive, zero, zb_build2(g->b, "mul", g->dout, g->lhs));
 }
 
 static MlirValue split_binary(zb_builder *b, MlirOperation op, int result, MlirValue (*rule)(const binary *, int)) {

@@ -49,15 +49,11 @@ bool zb_stated_place(const zb_attrs *attrs, zb_place *out) {
 
 /* ---- Both borders ---- */
 
-#define MEMBERS_ATTR {"members", ZB_ATTR_INT, false, 0, "how many shards there are: members = 2 : i64"}
 #define PLACEMENT_HELP "\"S(0)\": a part of dimension 0; \"R\": all have it; \"P\": parts of a sum"
 
 static zb_result check_border(const zb_op_view *op, zb_place *out, zb_op_error *error) {
-  const int64_t members = zb_attr_int(&op->attrs, "members", 0);
   const char *text = zb_attr_string(&op->attrs, "placement", "");
-  if (members < 2)
-    return zb_op_fail(error, NULL, "attribute 'members' is out of range: expected 2 or more, got %" PRId64 " (C1)",
-                      members);
+  if (!zb_check_members(op, "C1", error)) return ZB_FAIL;
   if (!zb_stated_place(&op->attrs, out))
     return zb_op_fail(error, PLACEMENT_HELP, "unknown placement '%.40s' (C2)", text);
   if (out->spread == ZB_PARTIAL && !zb_dtype_is_float(op->operands[0].dtype))
@@ -137,7 +133,7 @@ const zb_op_def zb_op_to_local = {
         "part of it in one dimension. Without reshard x has the placement already.\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"placement", ZB_ATTR_STRING, true, ZB_NO_DEFAULT, PLACEMENT_HELP},
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR, {"placement", ZB_ATTR_STRING, true, ZB_NO_DEFAULT, PLACEMENT_HELP},
                       {"shape", ZB_ATTR_INTS, true, ZB_NO_DEFAULT, "of the part, without a placement"},
                       {"reshard", ZB_ATTR_BOOL, true, 0, "x may be elsewhere, and is brought there"}),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_BORDER,
@@ -176,7 +172,7 @@ const zb_op_def zb_op_from_local = {
            "of floats. With R what each shard has is the same on all: it depends on no part, or through a sum.\n",
     .operands = "x",
     .results = "out",
-    .attrs = ZB_ATTRS(MEMBERS_ATTR, {"placement", ZB_ATTR_STRING, true, ZB_NO_DEFAULT, PLACEMENT_HELP}),
+    .attrs = ZB_ATTRS(ZB_MEMBERS_ATTR, {"placement", ZB_ATTR_STRING, true, ZB_NO_DEFAULT, PLACEMENT_HELP}),
     .traits = ZB_TRAIT_PURE | ZB_TRAIT_BORDER,
     .mixed = ZB_MIXED_FOLLOW,
     .infer = infer_from_local,

@@ -102,17 +102,15 @@ static void build_cross_entropy(zb_shard_build *s) {
   if (ignored) {
     valid = zb_build1(b, "not",
                       zb_build2(b, "equal", s->operands[1], zb_build_scalar(b, labels->dtype, (double)ignored->i)));
-    MlirValue choice[] = {valid, label, zb_build_scalar(b, labels->dtype, 0)};
-    label = zb_build(b, "where", choice, 3, NULL, 0);
+    label = zb_build_where(b, valid, label, zb_build_scalar(b, labels->dtype, 0));
   }
   MlirValue local = zb_build_local_index(s, label, classes, part, &inside);
   MlirValue picked = zb_build(b, "gather_elements",
                               (MlirValue[]){moved, zb_build_reshape(b, local, column.dims, column.rank)}, 2, &axis, 1);
   MlirValue zero = zb_build_scalar(b, rows.dtype, 0);
-  MlirValue choice[] = {inside, zb_build_reshape(b, picked, rows.dims, rows.rank), zero};
-  MlirValue target = zb_build_all_reduce(b, zb_build(b, "where", choice, 3, NULL, 0), shards, "sum");
-  MlirValue loss = zb_build2(b, "sub", logarithm, target), counted[] = {valid, loss, zero};
-  if (ignored) loss = zb_build(b, "where", counted, 3, NULL, 0);
+  MlirValue own = zb_build_where(b, inside, zb_build_reshape(b, picked, rows.dims, rows.rank), zero);
+  MlirValue loss = zb_build2(b, "sub", logarithm, zb_build_all_reduce(b, own, shards, "sum"));
+  if (ignored) loss = zb_build_where(b, valid, loss, zero);
   s->results[0] = reduce_rows(s, loss, valid, &rows);
   s->results[1] = zb_build2(b, "add", logarithm, zb_build_reshape(b, greatest, rows.dims, rows.rank));
 }

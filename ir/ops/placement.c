@@ -175,6 +175,5 @@ MlirValue zb_build_local_index(const zb_shard_build *s, MlirValue indices, int64
   MlirValue zero = integer(b, 0), local = zb_build2(b, "sub", number, zb_build_first(s, part));
   *inside =
       zb_build2(b, "and", zb_build2(b, "greater_equal", local, zero), zb_build2(b, "less", local, integer(b, part)));
-  MlirValue choice[] = {*inside, local, zero};
-  return zb_build(b, "where", choice, 3, NULL, 0);
+  return zb_build_where(b, *inside, local, zero);
 }

@@ -116,7 +116,7 @@ static MlirValue split_prod(const parts *p) {
   zb_builder *b = p->b;
   MlirValue zero = zb_build_scalar(b, p->shape.dtype, 0), one = zb_build_scalar(b, p->shape.dtype, 1);
   MlirValue is_zero = zb_build2(b, "equal", p->x, zero);
-  MlirValue x = zb_build(b, "where", (MlirValue[]){is_zero, one, p->x}, 3, NULL, 0);
+  MlirValue x = zb_build_where(b, is_zero, one, p->x);
   const zb_attr axes = *zb_attr_ints(&p->view, "axes"), keeps = zb_bool("keepdims", true);
   MlirValue product = ZB_BUILD(b, "reduce_prod", x, axes, keeps);
   MlirValue zeros = ZB_BUILD(b, "reduce_sum", zb_build_cast(b, is_zero, p->shape.dtype), axes, keeps);
@@ -124,7 +124,7 @@ static MlirValue split_prod(const parts *p) {
   MlirValue others = zb_build2(b, "sub", zeros, zb_build_cast(b, is_zero, p->shape.dtype));
   MlirValue slope = zb_build2(b, "div", product, x);
   MlirValue none = ZB_BUILD(b, "reduce_sum", zb_build2(b, "mul", x, zero), axes, keeps); /* of infinite ones none */
-  slope = zb_build(b, "where", (MlirValue[]){zb_build2(b, "equal", others, zero), slope, none}, 3, NULL, 0);
+  slope = zb_build_where(b, zb_build2(b, "equal", others, zero), slope, none);
   return zb_build2(b, "mul", kept(p, 2), slope);
 }
 

@@ -171,8 +171,10 @@ static zb_outcome absorb_transpose(MlirOperation op, int side) {
   return ZB_CHANGED;
 }
 
-static zb_outcome absorb_transpose_lhs(MlirOperation op) { return absorb_transpose(op, 0); }
-static zb_outcome absorb_transpose_rhs(MlirOperation op) { return absorb_transpose(op, 1); }
+static zb_outcome absorb_transposes(MlirOperation op) {
+  const zb_outcome outcome = absorb_transpose(op, 0);
+  return outcome == ZB_KEPT ? absorb_transpose(op, 1) : outcome;
+}
 
 /* ---- Arithmetic with a neutral constant ---- */
 
@@ -190,8 +192,7 @@ static zb_outcome mul_one(MlirOperation op) {
   return outcome == ZB_KEPT ? drop_neutral(op, 0, 1.0, false) : outcome;
 }
 
-static zb_outcome div_one(MlirOperation op) { return drop_neutral(op, 1, 1.0, false); }
-static zb_outcome pow_one(MlirOperation op) { return drop_neutral(op, 1, 1.0, false); }
+static zb_outcome rhs_one(MlirOperation op) { return drop_neutral(op, 1, 1.0, false); }
 static zb_outcome sub_zero(MlirOperation op) { return drop_neutral(op, 1, 0.0, true); } /* -0 - +0 = -0 */
 
 /* x + 0 keeps every integer; of floats only x + -0 does. */
@@ -269,11 +270,10 @@ static const struct {
     {"reduce_max", reduce_nothing},
     {"reduce_min", reduce_nothing},
     {"reduce_prod", reduce_nothing},
-    {"matmul", absorb_transpose_lhs},
-    {"matmul", absorb_transpose_rhs},
+    {"matmul", absorb_transposes},
     {"mul", mul_one},
-    {"div", div_one},
-    {"pow", pow_one},
+    {"div", rhs_one},
+    {"pow", rhs_one},
     {"sub", sub_zero},
     {"add", add_zero},
     {"neg", double_negation},

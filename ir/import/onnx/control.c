@@ -28,11 +28,8 @@ static zb_result add_initializers(zb_import_node *n, const zb_onnx_scope *scope,
     const Onnx__TensorProto *tensor = graph->initializer[i];
     if (!zb_onnx_tensor_read(zb_onnx_of(n->im), tensor, NULL, n->location, "initializer", &shape, &data))
       return n->im->failed = true, ZB_FAIL;
-    zb_import_value *value = zb_import_value_new(n->im, "", ZB_VALUE_NODE);
-    if (!value) return ZB_FAIL;
-    value->known = zb_known_copy(n->im, &shape, data);
-    value->defined = true;
-    if (!value->known || !zb_onnx_scope_bind(n->im, scope, tensor->name, value)) return ZB_FAIL;
+    zb_import_value *value = zb_operand_known(n, zb_known_copy(n->im, &shape, data));
+    if (!value || !zb_onnx_scope_bind(n->im, scope, tensor->name, value)) return ZB_FAIL;
   }
   return ZB_OK;
 }
@@ -59,16 +56,6 @@ static zb_result add_body(zb_import_node *n, const zb_onnx_scope *scope, const O
   for (size_t i = 0; i < graph->n_input; ++i)
     if (!zb_onnx_scope_bind(n->im, &own, graph->input[i]->name, inputs[i])) return ZB_FAIL;
   return add_nodes(n, &own, graph, out);
-}
-
-static zb_import_value *number(zb_import_node *n, zb_dtype dtype, int64_t number) {
-  zb_import_value *value = zb_import_value_new(n->im, "", ZB_VALUE_NODE);
-  zb_known *known = value ? zb_known_new(n->im, &(zb_shape){.dtype = dtype}) : NULL;
-  if (!known) return NULL;
-  zb_known_set_integer(known, 0, number);
-  value->known = known;
-  value->defined = true;
-  return value;
 }
 
 /* ---- Nodes that are put between ---- */
@@ -247,11 +234,11 @@ static zb_result run_loop(zb_import_node *n, const zb_onnx_scope *scope, rounds 
   zb_import_value *in[VALUES_MAX], *out[VALUES_MAX];
   if (n->input_count > 0 && n->inputs[0] && !zb_onnx_know(n, n->inputs[0], "the number of rounds", &trips))
     return ZB_FAIL;
-  in[1] = n->input_count > 1 && n->inputs[1] ? n->inputs[1] : number(n, ZB_I1, 1);
+  in[1] = n->input_count > 1 && n->inputs[1] ? n->inputs[1] : zb_operand_scalar(n, ZB_I1, 1);
   if (!in[1] || !zb_onnx_know(n, in[1], "the condition", &goes_on)) return ZB_FAIL;
   for (int64_t k = 0; k < trips && goes_on; ++k) {
     if (k == ROUNDS_MAX) return zb_import_refuse(n, NULL, "it has more than %d rounds", ROUNDS_MAX);
-    in[0] = number(n, ZB_I64, k);
+    in[0] = zb_operand_scalar(n, ZB_I64, (double)k);
     if (!in[0]) return ZB_FAIL;
     memcpy(in + 2, state, r->states * sizeof *state);
     if (!add_body(n, scope, r->graph, in, out) || !keep_lists(n, r, out + 1 + r->states)) return ZB_FAIL;
