@@ -13,13 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-zb_result zb_check_members(const zb_op_view *op, const char *label, zb_op_error *error) {
-  const int64_t members = zb_attr_int(&op->attrs, "members", 0);
-  if (members >= 2) return ZB_OK;
-  return zb_op_fail(error, NULL, "attribute 'members' is out of range: expected 2 or more, got %" PRId64 " (%s)",
-                    members, label);
-}
-
 static bool is_sum(const zb_op_view *op) { return strcmp(zb_attr_string(&op->attrs, "reduction", ""), "sum") == 0; }
 
 static zb_result infer_all_reduce(const zb_op_view *op, zb_shape *results, zb_op_error *error) {

@@ -22,7 +22,3 @@ void zb_place_cross_entropy(zb_placing *p);
 /* Of values of one shard (local.c). */
 void zb_place_all_reduce(zb_placing *p);
 void zb_place_coordinate(zb_placing *p);
-
-/* What ops have that know how many shards there are, 2 or more (collective.c). */
-#define ZB_MEMBERS_ATTR {"members", ZB_ATTR_INT, false, 0, "how many shards there are: members = 2 : i64"}
-zb_result zb_check_members(const zb_op_view *op, const char *label, zb_op_error *error);

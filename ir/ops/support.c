@@ -88,6 +88,13 @@ zb_result zb_check_dtype_attr(const zb_op_view *op, zb_dtype *out, const char *l
   return zb_op_fail(error, "use one of f32, f64, bf16, f16, i64, i32, i1", "unknown dtype '%.40s' (%s)", name, label);
 }
 
+zb_result zb_check_members(const zb_op_view *op, const char *label, zb_op_error *error) {
+  const int64_t members = zb_attr_int(&op->attrs, "members", 0);
+  if (members >= 2) return ZB_OK;
+  return zb_op_fail(error, NULL, "attribute 'members' is out of range: expected 2 or more, got %" PRId64 " (%s)",
+                    members, label);
+}
+
 zb_result zb_check_sum_dtype(const zb_op_view *op, zb_dtype operand, zb_dtype *out, const char *label,
                              zb_op_error *error) {
   *out = operand;

@@ -45,6 +45,10 @@ enum { ZB_DRAW_FLOPS = 32 };
   {"rate", ZB_ATTR_FLOAT, false, 0, "the share that is dropped: rate = 0.1"},                                          \
       {"op", ZB_ATTR_INT, false, 0, "which random op of the program it is"}
 
+/* What ops have that know how many shards there are, 2 or more. */
+#define ZB_MEMBERS_ATTR {"members", ZB_ATTR_INT, false, 0, "how many shards there are: members = 2 : i64"}
+zb_result zb_check_members(const zb_op_view *op, const char *label, zb_op_error *error);
+
 /* ---- Reading ---- */
 const zb_attr *zb_attr_ints(const zb_op_view *op,
                             const char *name); /* never NULL for a required attribute of a checked op */
