@@ -48,11 +48,9 @@ static bool is_op(const match *m, const zb_import_node *n, const char *name, siz
 }
 
 static bool is_commutative(const char *name, size_t length) {
-  static const char *const names[] = {"add", "multiply", "maximum", "minimum", "and", "or", "EQ",   "NE",
-                                      "Add", "Mul",      "Max",     "Min",     "And", "Or", "Equal"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-    if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return true;
-  return false;
+  char word[32];
+  snprintf(word, sizeof word, "%.*s", (int)length, name);
+  return zb_word_index("add multiply maximum minimum and or EQ NE Add Mul Max Min And Or Equal", word) >= 0;
 }
 
 static bool matches(match *m, const char *term, zb_import_value *value, int depth);

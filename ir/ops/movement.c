@@ -8,6 +8,7 @@
  */
 #include "ir/ops/place_rules.h"
 #include "ir/ops/support.h"
+#include "runtime/base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -557,13 +558,6 @@ const zb_op_def zb_op_ravel_index = {
     .infer = infer_ravel_index,
 };
 
-static bool is_reduction(const char *name) {
-  static const char *const names[] = {"none", "add", "mul", "min", "max"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
-}
-
 static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, zb_op_error *error) {
   const zb_shape *data = &op->operands[0];
   zb_shape updates;
@@ -572,7 +566,7 @@ static zb_result infer_scatter(const zb_op_view *op, zb_shape *results, zb_op_er
   if (!zb_check_dtype(op, 1, ZB_INTEGERS, "C2", error)) return ZB_FAIL;
   if (!gathered_shape(data, &op->operands[1], 0, &updates, "C3", error)) return ZB_FAIL;
   if (!zb_check_type(op, 2, &updates, "the shape of indices and the rest of data", "C3", error)) return ZB_FAIL;
-  if (!is_reduction(reduction))
+  if (zb_word_index("none add mul min max", reduction) < 0)
     return zb_op_fail(error, NULL,
                       "wrong value of attribute 'reduction': expected \"none\", \"add\", \"mul\", \"min\" or \"max\", "
                       "got \"%s\" (C4)",

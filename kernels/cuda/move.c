@@ -1,6 +1,7 @@
 /* Data movement: copies, gather, and their gradients. The device side is move.cu. */
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/common.h"
+#include "runtime/base/text.h"
 
 /* ---- Copies ---- */
 
@@ -311,12 +312,8 @@ zb_status zb_cuda_run_gather_elements_grad(const zb_kernel_call *call, zb_cuda_l
 
 /* In the order of zb_put_reduction; ZB_PUT_COUNT: it is none of them. */
 static int put_reduction(const zb_kernel_call *call) {
-  static const char *const names[ZB_PUT_COUNT] = {"none", "add", "mul", "min", "max"};
-  const char *name = zb_attr_string(&call->attrs, "reduction", "");
-  int i = 0;
-  while (i < ZB_PUT_COUNT && strcmp(names[i], name) != 0)
-    ++i;
-  return i;
+  const int found = zb_word_index("none add mul min max", zb_attr_string(&call->attrs, "reduction", ""));
+  return found < 0 ? ZB_PUT_COUNT : found;
 }
 
 bool zb_cuda_matches_scatter(const zb_kernel_call *call) {

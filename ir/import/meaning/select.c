@@ -161,11 +161,7 @@ zb_operand zb_meaning_gather_nd(zb_import_node *n, zb_operand x, zb_operand indi
 
 zb_operand zb_meaning_scatter(zb_import_node *n, zb_operand x, zb_operand rows, zb_operand updates,
                               const char *reduction) {
-  static const char *const known[] = {"none", "add", "mul", "min", "max"};
-  bool is_known = false;
-  for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
-    is_known = is_known || strcmp(reduction, known[i]) == 0;
-  if (!is_known)
+  if (zb_word_index("none add mul min max", reduction) < 0)
     return zb_import_refuse(n, "'none', 'add', 'mul', 'min' and 'max' are supported", "the reduction is not supported"),
            NULL;
   const zb_attr attr = zb_string("reduction", reduction);

@@ -313,12 +313,9 @@ static int next_operand(const backward *b, const zb_paddle_op *forward, const zb
 
 /* Ops that are their own gradients, with the same attributes. */
 static bool is_own_gradient(const zb_paddle_op *op, const zb_paddle_op *forward) {
-  static const char *const kinds[] = {"assign", "share_data", "flip"};
   const char *name;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
-    if (strcmp(op->kind, kinds[i]) == 0 && strcmp(forward->kind, kinds[i]) == 0)
-      return same_attributes(forward, op, true, &name);
-  return false;
+  return strcmp(op->kind, forward->kind) == 0 && zb_word_index("assign share_data flip", op->kind) >= 0 &&
+         same_attributes(forward, op, true, &name);
 }
 
 /* The gradient of scale is scale, without the bias; that of cast is cast; those of a sum are its own, scaled by 1. */
@@ -391,11 +388,9 @@ static bool decayed(const backward *b, const zb_paddle_value *value, const zb_pa
 
 /* Gradients of the uses of one value add up to that of all of them; a parameter times a factor is a decay. */
 static zb_result explain_sum(backward *b, const zb_paddle_op *op, bool *fits) {
-  static const char *const kinds[] = {"sum", "add_n", "grad_add", "elementwise_add", "add"};
   gradient total = {.of = NULL};
-  bool is_sum = false;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
-    is_sum = is_sum || (strcmp(op->kind, kinds[i]) == 0 && strcmp(op->row ? op->row->op.name : "", "reduce_sum") != 0);
+  const bool is_sum = zb_word_index("sum add_n grad_add elementwise_add add", op->kind) >= 0 &&
+                      strcmp(op->row ? op->row->op.name : "", "reduce_sum") != 0;
   for (int pass = 0; pass < 2 && is_sum; ++pass) /* gradients first: they say which parameter it is */
     for (int k = 0; k < op->operand_count; ++k) {
       const zb_paddle_value *value = op->operands[k];

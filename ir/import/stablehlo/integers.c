@@ -125,6 +125,16 @@ MlirValue zb_stablehlo_divided(zb_import_node *n, MlirValue x, MlirValue y, bool
 
 /* ---- Bits ---- */
 
+static MlirValue shift(zb_import_node *n, MlirValue x, MlirValue places, bool to_left) {
+  const zb_attr left = zb_bool("left", to_left);
+  return zb_build(n->b, "bit_shift", (MlirValue[]){x, places}, 2, &left, 1);
+}
+
+/* Whether a number of places is none below the width. */
+static MlirValue is_beyond(zb_import_node *n, MlirValue places, MlirValue zero, MlirValue width) {
+  return zb_build2(n->b, "or", zb_build2(n->b, "less", places, zero), zb_build2(n->b, "greater_equal", places, width));
+}
+
 /* x shifted by a number of places, 0 (or the sign, of arithmetic shifts) where that is no number below the width. A
  * logical shift of a signed number takes its bits: one place first, without the sign, then the others. */
 MlirValue zb_stablehlo_shifted(zb_import_node *n, MlirValue x, MlirValue places, zb_stablehlo_integer type,
@@ -132,27 +142,25 @@ MlirValue zb_stablehlo_shifted(zb_import_node *n, MlirValue x, MlirValue places,
   zb_builder *b = n->b;
   zb_shape shape;
   if (!zb_import_ir_shape(n, x, &shape)) return (MlirValue){NULL};
-  const zb_attr left = zb_bool("left", false);
   const int64_t most = type.bits - 1;
   MlirValue zero = zb_stablehlo_scalar(n, shape.dtype, 0), one = zb_stablehlo_scalar(n, shape.dtype, 1);
   MlirValue width = zb_stablehlo_scalar(n, shape.dtype, type.bits), last = zb_stablehlo_scalar(n, shape.dtype, most);
-  MlirValue beyond =
-      zb_build2(b, "or", zb_build2(b, "less", places, zero), zb_build2(b, "greater_equal", places, width));
+  MlirValue beyond = is_beyond(n, places, zero, width);
   MlirValue count = zb_build_where(n->b, beyond, last, places);
-  if (keeps_sign) return zb_build(b, "bit_shift", (MlirValue[]){x, count}, 2, &left, 1);
+  if (keeps_sign) return shift(n, x, count, false);
   const bool is_native = type.bits == 32 || type.bits == 64; /* of others that are unsigned the sign is never set */
   if (!type.is_unsigned && !is_native)
     x = zb_build2(b, "bitwise_and", x, zb_stablehlo_scalar(n, shape.dtype, (INT64_C(1) << type.bits) - 1));
   MlirValue shifted;
   if (is_native && !(type.is_unsigned && type.bits == 32)) {
     const int64_t positive = type.bits == 64 ? INT64_MAX : INT32_MAX;
-    MlirValue first = zb_build(b, "bit_shift", (MlirValue[]){x, one}, 2, &left, 1);
+    MlirValue first = shift(n, x, one, false);
     first = zb_build2(b, "bitwise_and", first, zb_stablehlo_scalar(n, shape.dtype, positive));
     MlirValue rest = zb_build2(b, "max", zb_build2(b, "sub", count, one), zero);
-    shifted = zb_build(b, "bit_shift", (MlirValue[]){first, rest}, 2, &left, 1);
+    shifted = shift(n, first, rest, false);
     shifted = zb_build_where(n->b, zb_build2(b, "equal", count, zero), x, shifted);
   } else {
-    shifted = zb_build(b, "bit_shift", (MlirValue[]){x, count}, 2, &left, 1);
+    shifted = shift(n, x, count, false);
   }
   return zb_build_where(n->b, beyond, zero, shifted);
 }
@@ -166,13 +174,9 @@ zb_result zb_stablehlo_shift(zb_import_node *n) {
   if (!zb_import_ir_shape(n, x, &shape) || !places.ptr) return ZB_FAIL;
   if (!type.bits) return zb_import_refuse(n, NULL, "a shift of %s", zb_dtype_name(shape.dtype));
   if (*kind != 'l') return zb_import_give(n, 0, zb_stablehlo_shifted(n, x, places, type, *kind == 's'));
-  const zb_attr left = zb_bool("left", true);
   MlirValue zero = zb_stablehlo_scalar(n, shape.dtype, 0);
-  MlirValue beyond =
-      zb_build2(n->b, "or", zb_build2(n->b, "less", places, zero),
-                zb_build2(n->b, "greater_equal", places, zb_stablehlo_scalar(n, shape.dtype, type.bits)));
-  MlirValue count = zb_build_where(n->b, beyond, zero, places);
-  MlirValue shifted = zb_build(n->b, "bit_shift", (MlirValue[]){x, count}, 2, &left, 1);
+  MlirValue beyond = is_beyond(n, places, zero, zb_stablehlo_scalar(n, shape.dtype, type.bits));
+  MlirValue shifted = shift(n, x, zb_build_where(n->b, beyond, zero, places), true);
   return zb_import_give(n, 0, zb_build_where(n->b, beyond, zero, shifted));
 }
 

@@ -200,7 +200,6 @@ static void add_fit(fits *found, const settings *s, const zb_import_value *gradi
 /* A backward pass is linear in what comes from the loss: what is clamped there is no gradient of it. Values of the loss
  * and arguments are factors of it, which may be. */
 static bool may_be_gradient(zb_stablehlo *it, const zb_import_value *value) {
-  static const char *const kinds[] = {"abs", "clamp", "is_finite", "maximum", "minimum", "sign"};
   const zb_import_value *values[FORMULA_MAX];
   size_t count;
   zb_stablehlo_formula(it, value, values, FORMULA_MAX, &count);
@@ -211,8 +210,7 @@ static bool may_be_gradient(zb_stablehlo *it, const zb_import_value *value) {
     const char *kind = zb_stablehlo_kind(zb_stablehlo_source(n), &is_chlo);
     for (int k = 0; k < n->input_count; ++k)
       is_of_gradient = is_of_gradient || zb_stablehlo_is_behind(it, n->inputs[k]);
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && is_of_gradient; ++k)
-      if (kind && strcmp(kind, kinds[k]) == 0) return false;
+    if (kind && is_of_gradient && zb_word_index("abs clamp is_finite maximum minimum sign", kind) >= 0) return false;
   }
   return true;
 }

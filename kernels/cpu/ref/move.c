@@ -1,6 +1,7 @@
 /* Data movement, casts, and constants that are computed: slice_grad, concat, contiguous, gather, scatter and their
  * relatives, cast, iota, triangle, coordinate, accumulate_add, all_reduce and its relatives. */
 #include "kernels/cpu/ref/ref.h"
+#include "runtime/base/text.h"
 
 static void zero_fill(const zb_tensor *tensor) {
   memset(tensor->data, 0, (size_t)zb_tensor_elements(tensor) * zb_dtype_bytes(tensor->dtype));
@@ -290,11 +291,8 @@ const char *zb_ref_ravel_index(const zb_kernel_call *call) {
 enum { PUT, ADD, MULTIPLY, LEAST, GREATEST, REDUCTION_COUNT };
 
 static int reduction_of(const char *name) {
-  static const char *const names[REDUCTION_COUNT] = {"none", "add", "mul", "min", "max"};
-  int i = 0;
-  while (i < REDUCTION_COUNT && strcmp(names[i], name) != 0)
-    ++i;
-  return i;
+  const int found = zb_word_index("none add mul min max", name);
+  return found < 0 ? REDUCTION_COUNT : found;
 }
 
 /* A NaN of either stays. */
