@@ -9,6 +9,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/memo.h"
 #include "runtime/plan/file/plan.h"
+#include "runtime/base/file.h"
 
 #include <string.h>
 
@@ -270,7 +271,7 @@ static void note_best(zb_plan_judge *judge, const zb_asked *asked, const zb_prob
 /* Two orders of one digest would only make another choice of plan, whose memory zb-allocate checks. */
 zb_status zb_judge_order(zb_plan_judge *judge, const zb_asked *asked, const zb_judged *framed,
                          const zb_module_problem *problem, const zb_order *order, const zb_candidate **out) {
-  const char *name = asked->is_file ? zb_schedule_file_name(asked->schedule) : asked->rule.schedule->name;
+  const char *name = asked->is_file ? zb_file_name(asked->schedule) : asked->rule.schedule->name;
   uint64_t key = add_text(zb_order_digest(zb_choice_digest(&framed->made, ZB_CHOICE_ALL), order), name);
   const int64_t at = zb_map_get_or(judge->known, zb_id_key((int64_t)(key >> 2)), -1);
   zb_compile_state state = {0};

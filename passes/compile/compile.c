@@ -84,13 +84,8 @@ static bool has(const zb_compile_params *p, zb_open open, need what) {
   return known[what];
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static const char *model_text(const zb_compile_params *p, zb_arena *arena) {
-  return zb_arena_strdup(arena, base_name(p->model));
+  return zb_arena_strdup(arena, zb_file_name(p->model));
 }
 
 static const char *replicas_text(const zb_compile_params *p, zb_arena *arena) {

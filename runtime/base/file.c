@@ -377,3 +377,8 @@ zb_status zb_output_folder_check(const char *what, const char *path) {
   zb_free(nearest);
   return status;
 }
+
+const char *zb_file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}

@@ -48,3 +48,5 @@ zb_status zb_make_folder(const char *path) ZB_MUST_USE; /* with parents; fine if
 /* Whether zb_make_folder(path) would work, and files could be written there; makes nothing. `what` as in
  * zb_output_check. */
 zb_status zb_output_folder_check(const char *what, const char *path) ZB_MUST_USE;
+/* The name of a file without its folders. Lent. */
+const char *zb_file_name(const char *path);

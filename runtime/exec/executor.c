@@ -394,8 +394,8 @@ zb_status zb_executor_compute(zb_executor *e, const zb_plan_job *job) {
 
 zb_status zb_executor_post(zb_executor *e, const zb_plan_job *job) {
   const zb_plan_range *parts = e->program->pool_ranges + job->parts.begin;
-  if (e->params.poison &&
-      zb_job_flow(job->kind) == ZB_PARTS_IN) /* what was there before must not pass for what was received */
+  /* What was there before must not pass for what was received. */
+  if (e->params.poison && zb_job_flow(job->kind) == ZB_PARTS_IN)
     for (uint32_t i = 0; i < job->parts.count; ++i)
       memset(e->arena + parts[i].offset, ZB_POISON_BYTE, parts[i].bytes);
   return e->params.transport_def->post(e->params.transport, e->params.rank, job->message, e->arena, parts,

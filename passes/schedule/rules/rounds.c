@@ -47,7 +47,10 @@ zb_status zb_rounds_init(zb_scheduler *w, zb_rounds *out) {
   return NULL;
 }
 
-void zb_rounds_open(zb_rounds *r, const zb_within_request *request) {
+void zb_rounds_open(zb_rounds *r, const zb_within_request *request, zb_slot *best) {
+  r->best = best;
+  r->timing = (zb_timing){0};
+  r->less_than = request->less_than_ps;
   r->limits = request->limits;
   r->most = request->most;
   r->planned = 0;
@@ -56,8 +59,8 @@ void zb_rounds_open(zb_rounds *r, const zb_within_request *request) {
   r->w->slack = INT64_MAX;
 }
 
-void zb_rounds_close(zb_rounds *r, bool found, zb_within_answer *out) {
-  *out = (zb_within_answer){.found = found, .slack_bytes = r->w->slack};
+void zb_rounds_close(zb_rounds *r, zb_within_answer *out) {
+  *out = (zb_within_answer){.found = r->timing.step_ps > 0, .slack_bytes = r->w->slack};
   r->w->slack = r->slack_before;
   r->w->evaluations = r->evaluations_before;
 }
@@ -183,7 +186,20 @@ bool zb_rounds_are_late(const zb_rounds *r, int64_t time_ps) {
   return false;
 }
 
-bool zb_rounds_time(zb_rounds *r, zb_timing *out) {
+/* The order, when all jobs are put. sequence: [jobs]. */
+static void read_order(zb_rounds *r, zb_slot *sequence) {
+  zb_scheduler *w = r->w;
+  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
+  for (int rank = 0; rank < w->ranks; ++rank) {
+    zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
+    const int *put = &r->put[(size_t)rank * r->put_row];
+    for (int i = 0; i < w->per_rank; ++i)
+      slots[i] = (zb_slot){put[i], w->next[put[i]]++};
+  }
+}
+
+/* The times of the order. False: some jobs are missing. */
+static bool time_order(zb_rounds *r, zb_timing *out) {
   zb_scheduler *w = r->w;
   *out = (zb_timing){0};
   for (int rank = 0; rank < w->ranks; ++rank) {
@@ -193,17 +209,18 @@ bool zb_rounds_time(zb_rounds *r, zb_timing *out) {
     out->stage_ps = zb_max64(out->stage_ps, end - r->first[rank]);
   }
   if (!w->model->problem->reduction_count) return true;
-  zb_rounds_read(r, r->sequence);
+  read_order(r, r->sequence);
   return zb_time_sequence(w, r->sequence, out, NULL, NULL);
 }
 
-void zb_rounds_read(zb_rounds *r, zb_slot *sequence) {
-  zb_scheduler *w = r->w;
-  memset(w->next, 0, (size_t)w->classes * sizeof *w->next);
-  for (int rank = 0; rank < w->ranks; ++rank) {
-    zb_slot *slots = &sequence[zb_rank_begin(w, rank)];
-    const int *put = &r->put[(size_t)rank * r->put_row];
-    for (int i = 0; i < w->per_rank; ++i)
-      slots[i] = (zb_slot){put[i], w->next[put[i]]++};
-  }
+bool zb_rounds_keep(zb_rounds *r) {
+  zb_timing timing;
+  if (!time_order(r, &timing)) return false;
+  const int64_t time = zb_metric_time(r->w, &timing), both = timing.step_ps + timing.stage_ps;
+  if (r->is_above || time > r->less_than) return true;
+  if (time == r->less_than && both >= r->timing.step_ps + r->timing.stage_ps) return true;
+  r->less_than = time;
+  r->timing = timing;
+  read_order(r, r->best);
+  return true;
 }

@@ -32,6 +32,9 @@ typedef struct zb_rounds {
   zb_scheduler *w;
   zb_rounds_class *classes;     /* [classes] */
   zb_slot *sequence;            /* where its time needs one */
+  zb_slot *best;                /* the best order for the request, */
+  zb_timing timing;             /* its times (0: there is none), */
+  int64_t less_than;            /* and what a better one takes no more than */
   int *put;                     /* [ranks][...] the classes of the jobs that were put, in their order */
   const int64_t *limits, *most; /* of the request */
   int64_t planned;              /* bytes, at least the limit of the rank */
@@ -53,9 +56,9 @@ typedef struct zb_rounds {
 
 /* Its memory is the scheduler's. */
 zb_status zb_rounds_init(zb_scheduler *scheduler, zb_rounds *out) ZB_MUST_USE;
-/* Before the first order for a request, and behind the last. */
-void zb_rounds_open(zb_rounds *rounds, const zb_within_request *request);
-void zb_rounds_close(zb_rounds *rounds, bool found, zb_within_answer *out);
+/* Before the first order for a request, and behind the last. best: [jobs] where the answer goes. */
+void zb_rounds_open(zb_rounds *rounds, const zb_within_request *request, zb_slot *best);
+void zb_rounds_close(zb_rounds *rounds, zb_within_answer *out);
 /* Before the first job of an order. */
 void zb_rounds_start(zb_rounds *rounds);
 
@@ -74,10 +77,8 @@ void zb_rounds_put_all_w(zb_rounds *rounds, int rank);
 
 /* Whether a rank is sure to take longer than that by the metric of the problem, whatever else is put. */
 bool zb_rounds_are_late(const zb_rounds *rounds, int64_t time_ps);
-/* When all jobs are put: the times of the order. False: some are missing. */
-bool zb_rounds_time(zb_rounds *rounds, zb_timing *out);
-/* The order, when all jobs are put. sequence: [jobs]. */
-void zb_rounds_read(zb_rounds *rounds, zb_slot *sequence);
+/* When all jobs are put: keeps the order if it is the best. False: some jobs are missing. */
+bool zb_rounds_keep(zb_rounds *rounds);
 
 /* Makes room for the next job of a class with the W that wait; false if that is not enough. */
 bool zb_rounds_make_room(zb_rounds *rounds, int class);

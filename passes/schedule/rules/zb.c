@@ -33,11 +33,8 @@ typedef struct heuristic {
   zb_scheduler *w;
   zb_rounds rounds;
   switches how;
-  zb_slot *best;
-  zb_timing timing;  /* of the best; 0: none is there */
-  int64_t less_than; /* what it takes less than */
-  int *more;         /* [stages] F of the warm-up but the first; whether a stage has an F in the round */
-  int64_t *due;      /* [stages] when the first B can start */
+  int *more;    /* [stages] F of the warm-up but the first; whether a stage has an F in the round */
+  int64_t *due; /* [stages] when the first B can start */
 } heuristic;
 
 static zb_status open_state(zb_scheduler *w, void **out) {
@@ -199,7 +196,7 @@ static bool run_round(heuristic *h) {
     if (h->more[stage]) run_f(h, stage);
   for (int stage = h->w->stages - 1; stage >= 0; --stage)
     if (!run_b(h, stage)) return false;
-  return !h->rounds.is_above && !zb_rounds_are_late(&h->rounds, h->less_than);
+  return !h->rounds.is_above && !zb_rounds_are_late(&h->rounds, h->rounds.less_than);
 }
 
 /* One order. False: with more planned, no run of these switches would fit. */
@@ -207,19 +204,12 @@ static bool run_once(heuristic *h) {
   zb_rounds *r = &h->rounds;
   zb_rounds_start(r);
   if (!warm_up(h)) return false;
-  bool goes_on = !zb_rounds_are_late(r, h->less_than);
+  bool goes_on = !zb_rounds_are_late(r, r->less_than);
   for (int i = 1; i < h->w->micro_batches && goes_on; ++i)
     goes_on = run_round(h);
   for (int rank = 0; rank < h->w->ranks; ++rank)
     zb_rounds_put_all_w(r, rank);
-  zb_timing timing;
-  if (!goes_on || r->is_above || !zb_rounds_time(r, &timing)) return true;
-  const int64_t time = zb_metric_time(h->w, &timing), both = timing.step_ps + timing.stage_ps;
-  if (time > h->less_than) return true;
-  if (time == h->less_than && both >= h->timing.step_ps + h->timing.stage_ps) return true;
-  h->less_than = time;
-  h->timing = timing;
-  zb_rounds_read(r, h->best);
+  if (goes_on && !r->is_above) (void)zb_rounds_keep(r);
   return true;
 }
 
@@ -236,16 +226,13 @@ static void run_plans(heuristic *h) {
 static zb_status ask(void *state, const zb_within_request *request, zb_slot *sequence, zb_within_answer *out) {
   heuristic *const h = state;
   const int metrics = h->w->model->problem->metric == ZB_METRIC_BARRIER ? 2 : 1;
-  zb_rounds_open(&h->rounds, request);
-  h->best = sequence;
-  h->less_than = request->less_than_ps;
-  h->timing = (zb_timing){0};
+  zb_rounds_open(&h->rounds, request, sequence);
   for (int i = 0; i < metrics * SWITCHES; ++i) {
     h->rounds.count_start = i >= SWITCHES;
     h->how = switches_at(i % SWITCHES);
     run_plans(h);
   }
-  zb_rounds_close(&h->rounds, h->timing.step_ps > 0, out);
+  zb_rounds_close(&h->rounds, out);
   return NULL;
 }
 static const zb_within_def within = {open_state, ask};

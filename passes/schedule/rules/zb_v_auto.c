@@ -47,11 +47,8 @@ typedef struct greedy {
   bool was_careful;   /* in any run so far */
   bool is_crowded;    /* the warm-up had more planned than there is room for */
   uint64_t signature; /* of the last warm-up */
-  zb_slot *best;
-  zb_timing timing;  /* of the best; 0: none is there */
-  int64_t less_than; /* what it takes less than */
-  const int *rank;   /* [position] */
-  int8_t *leg;       /* [position] of the B of this round */
+  const int *rank;    /* [position] */
+  int8_t *leg;        /* [position] of the B of this round */
 } greedy;
 
 static zb_status open_state(zb_scheduler *w, void **out) {
@@ -185,8 +182,9 @@ static bool run_round(greedy *g) {
 
 /* Whether an order of a large problem is too far behind for its repetitions to be the best. */
 static bool is_hopeless(const greedy *g) {
-  if (g->w->jobs <= ZB_JOBS_LARGE || g->less_than == INT64_MAX) return false;
-  return zb_rounds_are_late(&g->rounds, g->less_than + g->less_than / HOPELESS_PART);
+  const int64_t less_than = g->rounds.less_than;
+  if (g->w->jobs <= ZB_JOBS_LARGE || less_than == INT64_MAX) return false;
+  return zb_rounds_are_late(&g->rounds, less_than + less_than / HOPELESS_PART);
 }
 
 typedef enum run_result { RUN_ENDED, RUN_STOPPED, RUN_LATE, RUN_CROWDED } run_result;
@@ -198,21 +196,12 @@ static run_result run_once(greedy *g) {
   g->is_crowded = false;
   warm_up(g);
   if (g->is_crowded && r->planned > 0) return RUN_CROWDED;
-  if (zb_rounds_are_late(r, g->less_than)) return RUN_LATE;
+  if (zb_rounds_are_late(r, r->less_than)) return RUN_LATE;
   while (run_round(g))
     if (is_hopeless(g)) return RUN_LATE;
   for (int rank = 0; rank < g->w->ranks; ++rank)
     zb_rounds_put_all_w(r, rank);
-  zb_timing timing;
-  if (!zb_rounds_time(r, &timing)) return RUN_STOPPED;
-  const int64_t time = zb_metric_time(g->w, &timing);
-  if (r->is_above || time > g->less_than) return RUN_ENDED;
-  if (time == g->less_than && timing.step_ps + timing.stage_ps >= g->timing.step_ps + g->timing.stage_ps)
-    return RUN_ENDED;
-  g->less_than = time;
-  g->timing = timing;
-  zb_rounds_read(r, g->best);
-  return RUN_ENDED;
+  return zb_rounds_keep(r) ? RUN_ENDED : RUN_STOPPED;
 }
 
 /* A run of the switches, repeated with the waits of the last time allowed as long as the longest shrinks. */
@@ -266,16 +255,13 @@ static zb_status ask_plans(greedy *g, bool as_published, const zb_within_request
                            zb_within_answer *out) {
   const int count = as_published || g->w->jobs > SWITCHES_JOBS ? PUBLISHED_SWITCHES : SWITCHES;
   bool goes_on = true;
-  zb_rounds_open(&g->rounds, request);
+  zb_rounds_open(&g->rounds, request, sequence);
   g->rounds.count_start = g->w->model->problem->metric == ZB_METRIC_BARRIER;
-  g->best = sequence;
-  g->less_than = request->less_than_ps;
-  g->timing = (zb_timing){0};
   g->signature = 0;
   g->was_careful = false;
   for (int i = 0; i < (as_published ? 1 : PLANS_MAX) && goes_on; ++i)
     goes_on = run_plan(g, count, i ? g->rounds.next_planned : 0);
-  zb_rounds_close(&g->rounds, g->timing.step_ps > 0, out);
+  zb_rounds_close(&g->rounds, out);
   return NULL;
 }
 

@@ -20,6 +20,7 @@
 #include "passes/stages/jobs/problem.h"
 #include "passes/stages/jobs/schedule_file.h"
 #include "passes/stages/jobs/step_time.h"
+#include "runtime/base/file.h"
 
 #include <string.h>
 
@@ -46,9 +47,7 @@ static zb_status schedule_module(zb_pass *pass, MlirModule module, const setting
   zb_module_problem problem;
   zb_order order = {0};
   const zb_order *decided = s->chosen ? &s->chosen->order : &order;
-  const char *name = s->chosen ? s->chosen->schedule
-                     : s->file ? zb_schedule_file_name(s->file)
-                               : s->choice.schedule->name;
+  const char *name = s->chosen ? s->chosen->schedule : s->file ? zb_file_name(s->file) : s->choice.schedule->name;
   zb_status status = NULL;
   ZB_TRY(zb_order_problem_build(module, s->micro_batches, s->metric, &problem));
   if (s->chosen)

@@ -9,11 +9,6 @@
 #include <string.h>
 
 /* No name of a schedule has a dot or a slash, and options come behind a colon. */
-const char *zb_schedule_file_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 bool zb_schedule_is_file(const char *schedule) {
   char first = schedule[strcspn(schedule, "./:")];
   return first == '.' || first == '/' || zb_ends_with(schedule, ".csv") || zb_ends_with(schedule, ".txt");

@@ -5,8 +5,6 @@
 
 /* Whether a schedule is a file rather than a name and options: DIR/F, F.csv, F.txt. */
 bool zb_schedule_is_file(const char *schedule);
-/* Its name without folders: what its plan is called. Lent. */
-const char *zb_schedule_file_name(const char *path);
 
 /* Reads the file and fills in what is left open: 0 counts, a NULL *placement. What is given must be what the file says:
  * USAGE for the placement, INVALID with line and column for the rest. *out_placement: the text behind *placement, owned
