@@ -107,7 +107,6 @@ static bool number_is_valid(double value) { return isfinite(value) && value >= 0
 static const char *message_fault(const zb_plan *plan, const zb_plan_message *message) {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) COLUMN_FAULT(message, name, low, high, fault)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_MESSAGE_COLUMN
   return message->source != message->destination ? NULL : "its ranks must be two different ones of the plan";
 }
 
@@ -116,8 +115,6 @@ static const char *collective_fault(const zb_plan *plan, const zb_plan_collectiv
 #define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) COLUMN_FAULT(collective, name, low, high, fault)
 #define ZB_COLLECTIVE_SLICE(name, pool, fault) SLICE_FAULT(collective, name, pool, fault)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_COLLECTIVE_COLUMN
-#undef ZB_COLLECTIVE_SLICE
   const uint64_t *members = plan->pool_u64 + collective->members.begin,
                  *counts = plan->pool_u64 + collective->counts.begin;
   const uint64_t *sizes = plan->pool_u64 + collective->sizes.begin;
@@ -418,7 +415,6 @@ static const char *instruction_fault(const zb_plan_rank *rank, const zb_plan_sub
 static const char *segment_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_segment *segment) {
 #define ZB_SEGMENT_COLUMN(type, name, low, high, fault) COLUMN_FAULT(segment, name, low, high, fault)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_SEGMENT_COLUMN
   return NULL;
 }
 
@@ -581,8 +577,6 @@ static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int 
 #define ZB_JOB_COLUMN(type, name, low, high, fault) COLUMN_FAULT(job, name, low, high, fault)
 #define ZB_JOB_SLICE(name, pool, fault) SLICE_FAULT(job, name, pool, fault)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_JOB_COLUMN
-#undef ZB_JOB_SLICE
   if (zb_job_is_post(job->kind) != (job->message >= 0)) return "its message is not there";
   if ((job->kind == ZB_JOB_READ) != (job->input >= 0)) return "its input is not there";
   if ((job->kind == ZB_JOB_COLLECTIVE) != (job->collective > 0)) return "its collective is not there";

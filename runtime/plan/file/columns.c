@@ -168,26 +168,20 @@ static const zb_column attr_columns[] = {
 static const zb_column message_columns[] = {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) NUMBER(zb_plan_message, name)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_MESSAGE_COLUMN
 };
 static const zb_column collective_columns[] = {
 #define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) NUMBER(zb_plan_collective, name)
 #define ZB_COLLECTIVE_SLICE(name, pool, fault) SLICE(zb_plan_collective, name)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_COLLECTIVE_COLUMN
-#undef ZB_COLLECTIVE_SLICE
 };
 static const zb_column segment_columns[] = {
 #define ZB_SEGMENT_COLUMN(type, name, low, high, fault) NUMBER(zb_plan_segment, name)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_SEGMENT_COLUMN
 };
 static const zb_column job_columns[] = {
 #define ZB_JOB_COLUMN(type, name, low, high, fault) NUMBER(zb_plan_job, name)
 #define ZB_JOB_SLICE(name, pool, fault) SLICE(zb_plan_job, name)
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_JOB_COLUMN
-#undef ZB_JOB_SLICE
 };
 /* clang-format on */
 
@@ -211,8 +205,6 @@ void zb_plan_names_fill(zb_plan_names *names) {
 #define ZB_PAYLOAD(ID, letter, help) add_name(names, #ID);
 #define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) add_name(names, name);
 #include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
   for (int i = 0; i < ZB_REGION_COUNT; ++i)
     add_name(names, zb_region_name((zb_region_kind)i));
   for (int i = 0; i < ZB_SETTING_COUNT; ++i)

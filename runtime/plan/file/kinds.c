@@ -30,11 +30,8 @@ static const struct collective_row {
   bool adds, gathers;
   const char *op;
 } collective_rows[] = {
-#define ZB_PAYLOAD(ID, letter, help)
 #define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) {name, adds, gathers, op},
 #include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
 };
 
 const char *zb_collective_name(zb_collective_kind kind) {
@@ -52,10 +49,7 @@ zb_collective_kind zb_collective_of_op(const char *op) {
 char zb_payload_letter(zb_payload payload) {
   static const char letters[] = {
 #define ZB_PAYLOAD(ID, letter, help) letter,
-#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help)
 #include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
   };
   return (unsigned)payload < ZB_PAYLOAD_COUNT ? letters[payload] : '?';
 }

@@ -31,10 +31,7 @@ static inline bool zb_job_is_post(zb_job_kind kind) {
 /* What a transfer carries. */
 typedef enum zb_payload {
 #define ZB_PAYLOAD(ID, letter, help) ZB_PAYLOAD_##ID,
-#define ZB_COLLECTIVE(ID, name, adds, gathers, op, help)
 #include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
   ZB_PAYLOAD_COUNT
 } zb_payload;
 char zb_payload_letter(zb_payload payload);
@@ -42,11 +39,8 @@ char zb_payload_letter(zb_payload payload);
 zb_payload zb_payload_of(char letter);
 
 typedef enum zb_collective_kind {
-#define ZB_PAYLOAD(ID, letter, help)
 #define ZB_COLLECTIVE(ID, name, adds, gathers, op, help) ZB_COLLECTIVE_##ID,
 #include "runtime/plan/file/transfers.def"
-#undef ZB_PAYLOAD
-#undef ZB_COLLECTIVE
   ZB_COLLECTIVE_COUNT
 } zb_collective_kind;
 const char *zb_collective_name(zb_collective_kind kind);

@@ -110,7 +110,6 @@ typedef struct zb_plan_range {
 typedef struct zb_plan_segment {
 #define ZB_SEGMENT_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_SEGMENT_COLUMN
 } zb_plan_segment;
 
 /* The fields are listed in plan_columns.def. subprogram: of compute jobs; segment: 0, all of it; stage: virtual stage;
@@ -123,8 +122,6 @@ typedef struct zb_plan_job {
 #define ZB_JOB_COLUMN(type, name, low, high, fault) type name;
 #define ZB_JOB_SLICE(name, pool, fault) zb_plan_slice name;
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_JOB_COLUMN
-#undef ZB_JOB_SLICE
   zb_derived_job derived;
 } zb_plan_job;
 
@@ -243,7 +240,6 @@ static inline zb_plan_list zb_plan_list_of(const zb_plan_subprogram *subprogram)
 typedef struct zb_plan_message {
 #define ZB_MESSAGE_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_MESSAGE_COLUMN
   zb_derived_message derived;
 } zb_plan_message;
 
@@ -268,8 +264,6 @@ typedef struct zb_plan_collective {
 #define ZB_COLLECTIVE_COLUMN(type, name, low, high, fault) type name;
 #define ZB_COLLECTIVE_SLICE(name, pool, fault) zb_plan_slice name;
 #include "runtime/plan/file/plan_columns.def"
-#undef ZB_COLLECTIVE_COLUMN
-#undef ZB_COLLECTIVE_SLICE
   zb_derived_collective derived;
 } zb_plan_collective;
 
