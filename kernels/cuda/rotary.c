@@ -1,4 +1,5 @@
 /* Rotary embedding and its gradient: how the threads lie over the rows. The device side is rotary.cu. */
+#include "kernels/cuda/common.h"
 #include "kernels/cuda/kernels.h"
 
 enum { X, COS, SIN, OPERANDS };
