@@ -55,6 +55,33 @@ zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *o
   return NULL;
 }
 
+static int64_t message_time(const zb_problem *problem, int64_t bytes) {
+  return bytes ? problem->link_latency_ps + (int64_t)((double)bytes * problem->link_ps_per_byte) : 0;
+}
+
+static void wait_for(int64_t *longest, int64_t time_ps) {
+  if (time_ps > *longest) *longest = time_ps;
+}
+
+void zb_find_waits(const zb_problem *problem, zb_job_waits *out) {
+  memset(out, 0, (size_t)problem->stages * sizeof *out);
+  for (int e = 0; e < problem->edge_count; ++e) {
+    const zb_edge *edge = &problem->edges[e];
+    const int low = edge->source, high = edge->destination;
+    if (problem->stage_rank[low] == problem->stage_rank[high]) continue;
+    wait_for(&out[high].ps[ZB_F], message_time(problem, edge->forward_bytes));
+    wait_for(&out[low].ps[ZB_B], message_time(problem, edge->backward_bytes));
+  }
+}
+
+void zb_add_waits(const zb_job_waits *waits, zb_problem *problem, zb_stage_cost *costs) {
+  for (int s = 0; s < problem->stages; ++s)
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      costs[s].time_ps[kind] += waits[s].ps[kind];
+  problem->link_latency_ps = 0;
+  problem->link_ps_per_byte = 0;
+}
+
 zb_status zb_order_one_by_one(const zb_problem *problem, zb_order *out) {
   ZB_TRY(zb_order_init(out, problem->ranks));
   for (int m = 0; m < problem->micro_batches; ++m) {

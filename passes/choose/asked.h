@@ -39,5 +39,15 @@ bool zb_placement_next(const zb_asked *asked, int chunks, int *at, zb_choice *ou
 /* The order that the schedule gives for a problem, without a limit that it has not itself, in the place of *order, as
  * plans have it: a gradient leaves behind its B, also where the schedule has one backward job. */
 zb_status zb_order_plain(const zb_asked *asked, zb_problem *problem, zb_order *order) ZB_MUST_USE;
+/* As a plan runs: a receive is posted right before the job that reads it (insert_comm.c), so the rank waits for as long
+ * as the message takes. */
+typedef struct zb_job_waits {
+  int64_t ps[ZB_KIND_COUNT];
+} zb_job_waits;
+/* out: [stages]. */
+void zb_find_waits(const zb_problem *problem, zb_job_waits *out);
+/* Waits are part of the jobs of the problem, whose costs these are, and its messages take no time. */
+void zb_add_waits(const zb_job_waits *waits, zb_problem *problem, zb_stage_cost *costs);
+
 /* One micro-batch after the other. Release with zb_order_deinit, after a failure too. MEMORY. */
 zb_status zb_order_one_by_one(const zb_problem *problem, zb_order *out) ZB_MUST_USE;

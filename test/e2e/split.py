@@ -22,6 +22,7 @@ import random
 import sys
 
 import common
+import monotone
 
 STEPS = 3
 LAYOUTS = ((2, "zb-h1", ()), (4, "zb-h1", ()), (4, "1f1b", ()), (2, "zb-v", ()), (2, "interleaved-zb", ("--chunks", 2)),
@@ -163,6 +164,12 @@ def write_model(path):
                    (", ".join(arguments), "\n".join(ops)))
 
 
+def next_rung(limit):
+    """The least limit of the ladder that limits are rounded to which is not below this one."""
+    return next(rung for rung in (monotone.rung(limit), monotone.rung(limit + limit // monotone.RUNGS))
+                if rung >= limit)
+
+
 def check_bound(suite, folder):
     """Every set of gradients in W of a small model, and auto within the memory of each."""
     model, plan, order = folder + "/model.mlir", folder + "/plan", folder + "/order.csv"
@@ -175,7 +182,7 @@ def check_bound(suite, folder):
         for waiting in itertools.chain.from_iterable(itertools.combinations(names, size) for size in sizes):
             other = compiled(suite, model, plan, "--split", ",".join(waiting), *base)
             sets.append((fullest(other), other["step_seconds"], read(order)))
-        limits = sorted({memory for memory, _, _ in sets})[::2 if ranks == 3 else 1]
+        limits = sorted({next_rung(memory) for memory, _, _ in sets})[::2 if ranks == 3 else 1]
         for limit in limits:
             best = min(step for memory, step, _ in sets if memory <= limit)
             chosen = compiled(suite, model, plan, "--split", "auto", "--memory-limit", limit, *base)

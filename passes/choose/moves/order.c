@@ -71,35 +71,16 @@ cleanup:
 
 /* ---- As a plan runs ---- */
 
-static int64_t message_time(const zb_problem *problem, int64_t bytes) {
-  return problem->link_latency_ps + (int64_t)((double)bytes * problem->link_ps_per_byte);
-}
-
-static void wait_for(zb_stage_cost *receiver, zb_kind kind, int64_t *longest, int64_t time_ps) {
-  if (time_ps <= *longest) return;
-  receiver->time_ps[kind] += time_ps - *longest;
-  *longest = time_ps;
-}
-
-/* A receive is posted right before the job that reads it (insert_comm.c), so the rank waits for as long as the message
- * takes: here the wait is part of the job, and messages take no time. Costs are of the arena. */
+/* The same with the waits of ranks in their jobs: messages take no time then. Costs are of the arena. */
 static zb_status add_waits(zb_arena *arena, const zb_problem *problem, zb_problem *out) {
   zb_stage_cost *costs = ZB_NEW(arena, zb_stage_cost, problem->stages);
-  int64_t *longest = ZB_NEW(arena, int64_t, 2 * problem->stages);
+  zb_job_waits *of_stages = ZB_NEW(arena, zb_job_waits, problem->stages);
   ZB_TRY(zb_arena_status(arena));
   memcpy(costs, problem->costs, (size_t)problem->stages * sizeof *costs);
-  for (int e = 0; e < problem->edge_count; ++e) {
-    const zb_edge *edge = &problem->edges[e];
-    const int low = edge->source, high = edge->destination;
-    if (problem->stage_rank[low] == problem->stage_rank[high]) continue;
-    if (edge->forward_bytes) wait_for(&costs[high], ZB_F, &longest[high], message_time(problem, edge->forward_bytes));
-    if (edge->backward_bytes)
-      wait_for(&costs[low], ZB_B, &longest[problem->stages + low], message_time(problem, edge->backward_bytes));
-  }
+  zb_find_waits(problem, of_stages);
   *out = *problem;
   out->costs = costs;
-  out->link_latency_ps = 0;
-  out->link_ps_per_byte = 0;
+  zb_add_waits(of_stages, out, costs);
   return NULL;
 }
 

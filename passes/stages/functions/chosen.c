@@ -224,17 +224,29 @@ zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) {
   return status;
 }
 
+zb_w_gradient *zb_chosen_gradients(const zb_w_groups *w, zb_arena *arena, int *out_count) {
+  const int *nodes = gradient_nodes(w, arena, out_count);
+  int *group_of = ZB_NEW(arena, int, w->graph->node_count);
+  zb_w_gradient *out = ZB_NEW(arena, zb_w_gradient, *out_count);
+  if (!nodes || !group_of || !out) return NULL;
+  for (int g = 0; g < w->group_count; ++g)
+    for (size_t i = 0; i < w->groups[g].nodes.count; ++i)
+      group_of[w->groups[g].nodes.items[i]] = g;
+  for (int i = 0; i < *out_count; ++i)
+    out[i] = (zb_w_gradient){
+        .group = group_of[nodes[i]], .stage = w->stage[nodes[i]], .parameter = parameter_of(w, nodes[i])};
+  return out;
+}
+
 zb_status zb_chosen_put_in_b(const zb_w_groups *w, zb_choice *made) {
-  made->decided |= ZB_CHOICE_IN_B;
   zb_arena arena = {0};
-  bool *in_b = ZB_NEW(&arena, bool, w->graph->node_count);
-  int count, *nodes = gradient_nodes(w, &arena, &count);
+  int count;
+  const zb_w_gradient *gradients = zb_chosen_gradients(w, &arena, &count);
   zb_status status = zb_arena_status(&arena);
-  for (int g = 0; g < w->group_count && !status; ++g)
-    for (size_t i = 0; i < w->groups[g].nodes.count && w->groups[g].in_b; ++i)
-      in_b[w->groups[g].nodes.items[i]] = true;
+  made->decided |= ZB_CHOICE_IN_B;
   for (int g = 0; g < count && !status; ++g)
-    if (in_b[nodes[g]]) status = zb_choice_add(made, &made->in_b, g, -1, w->stage[nodes[g]], parameter_of(w, nodes[g]));
+    if (w->groups[gradients[g].group].in_b)
+      status = zb_choice_add(made, &made->in_b, g, -1, gradients[g].stage, gradients[g].parameter);
   zb_arena_deinit(&arena);
   return status;
 }

@@ -29,3 +29,11 @@ zb_status zb_chosen_put_again(const zb_recompute *r, zb_choice *made) ZB_MUST_US
 /* Gradients in B: those of groups, all others are in W. INVALID where a group would be in both. */
 zb_status zb_chosen_in_b(const zb_choice *choice, zb_w_groups *w) ZB_MUST_USE;
 zb_status zb_chosen_put_in_b(const zb_w_groups *w, zb_choice *made) ZB_MUST_USE;
+
+/* Gradients of parameters by number. parameter: MLIR's, or NULL. */
+typedef struct zb_w_gradient {
+  int group, stage;
+  const char *parameter;
+} zb_w_gradient;
+/* All of a program: they live in the arena. NULL: out of memory. */
+zb_w_gradient *zb_chosen_gradients(const zb_w_groups *w, zb_arena *arena, int *out_count);
