@@ -100,10 +100,10 @@ def check_share(suite, folder, model, base, limit):
     if first is None:
         alone = suite.run("zbc", model, "-o", folder + "/by-cost", *base, "--recompute", "auto", "--cut-trials", 1)
         suite.check(alone.returncode == 3, "--cut-trials 1 alone: exit %d %s" % (alone.returncode, alone.stderr))
-    choices = {"cuts": None, "split": "auto", "recompute": "auto", **joint_found}
-    named = suite.compile(model, out, *base, "--placement", choices["placement"], "--chunks", choices["chunks"],
-                          "--split", choices["split"], "--recompute", choices["recompute"],
-                          *(("--cuts", choices["cuts"]) if choices["cuts"] else ()))
+    choice = folder + "/choice"
+    with open(choice, "w", encoding="utf-8") as file:
+        file.write(found["choice"])
+    named = suite.compile(model, out, "--choice", choice)
     suite.check(named["step_seconds"] == found["step_seconds"], "what the summary names gives %.9g, the search %.9g" %
                 (named["step_seconds"], found["step_seconds"]))
     return first
