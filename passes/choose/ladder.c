@@ -17,7 +17,7 @@ enum {
   JOBS = 16000000,    /* for all; */
   BOUND_JOBS = 2000000,
   FIT_WORK = 2000000,
-  FIT_WORK_OF_SEARCH = 50000,
+  FIT_WORK_QUICK = 50000,
   PLANS_SMALL = 6 /* of the smallest ones, which are compiled whatever the model says of their bytes */
 };
 /* Where orders are searched; else the model has the step of the plan. */
@@ -48,9 +48,9 @@ typedef struct chooser {
   weight **good; /* [ranks]: picks that no other of the rank is better than in bytes and in times */
   int *good_count;
   ZB_LIST(rung_choice) choices;
-  int uniform;                           /* so many of the first choices have one pick on all ranks */
-  int64_t *peak;                         /* [ranks] */
-  zb_pick *best_picks;                   /* [ranks] of best */
+  int uniform;         /* so many of the first choices have one pick on all ranks */
+  int64_t *peak;       /* [ranks] */
+  zb_pick *best_picks; /* [ranks] of best */
   ZB_LIST(zb_split_refusal) refusals;
   zb_pick *plain;                        /* [ranks] nothing computed again, nothing in B */
   const zb_candidate *plain_plan, *best; /* best: NULL: none yet */
@@ -424,25 +424,38 @@ static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
 /* Gradients as the allotments ask for, in the order that they have themselves. *out_fits: in what is allotted. */
 static zb_status fit(chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now, bool *out_fits) {
   enum { FITS = 2 };
-  *out_fits = false;
+  uint64_t before = 0, order = zb_order_digest(0, &c->model.order);
   for (int r = 0; r < c->ranks; ++r)
     bytes[r] = ranks[r].next;
-  for (int i = 0; i < FITS; ++i) {
+  for (int i = 0; i < FITS && order != before; ++i) {
+    before = order;
     ZB_TRY(zb_picks_fit(&c->model, bytes, picks));
     ZB_TRY(zb_picks_look(&c->model, picks, 0, now));
-    zb_picks_peaks(&c->model, picks, c->peak);
-    *out_fits = true;
-    for (int r = 0; r < c->ranks; ++r) {
-      ranks[r].peak = c->peak[r];
-      *out_fits &= c->peak[r] <= bytes[r];
-    }
+    order = zb_order_digest(0, &c->model.order);
+  }
+  zb_picks_peaks(&c->model, picks, c->peak);
+  *out_fits = true;
+  for (int r = 0; r < c->ranks; ++r) {
+    ranks[r].peak = c->peak[r];
+    *out_fits &= c->peak[r] <= bytes[r];
   }
   return NULL;
 }
 
+/* A look with little work says which rungs cannot be better, by far. */
+static zb_status fit_well(chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now,
+                          bool *out_fits) {
+  const double far_from_it = 1.01;
+  c->model.fit_work = FIT_WORK_QUICK;
+  ZB_TRY(fit(c, ranks, bytes, picks, now, out_fits));
+  if ((double)now->step_ps >= far_from_it * longest(c)) return NULL;
+  c->model.fit_work = FIT_WORK;
+  return fit(c, ranks, bytes, picks, now, out_fits);
+}
+
 /* Plans with as little in B as keeps every rank within the bytes, each by what the last one took beside the
- * model's. */
-static zb_status fit_plans(chooser *c, int64_t bytes) {
+ * model's. *most: of the fullest rank, by the model of the first; INT64_MAX: it does not fit. */
+static zb_status fit_plans(chooser *c, int64_t bytes, int64_t *most) {
   enum { PLANS = 8 };
   allotment *ranks = ZB_NEW(&c->arena, allotment, c->ranks);
   int64_t *limits = ZB_NEW(&c->arena, int64_t, c->ranks);
@@ -455,7 +468,8 @@ static zb_status fit_plans(chooser *c, int64_t bytes) {
   ZB_TRY(zb_picks_look(&c->model, picks, bytes, &now));
   for (int i = 0; i < PLANS && goes_on; ++i) {
     const zb_candidate *plan;
-    ZB_TRY(fit(c, ranks, limits, picks, &now, &fits));
+    ZB_TRY((i == 0 ? fit_well : fit)(c, ranks, limits, picks, &now, &fits));
+    if (i == 0) *most = fits ? now.most : INT64_MAX;
     if (is_too_slow(c, now.step_ps)) return NULL;
     ZB_TRY(try_plan(c, picks, &plan));
     if (!plan->exists || (i == 0 && !fits && plan->most > bytes + bytes / 8)) return NULL;
@@ -466,13 +480,16 @@ static zb_status fit_plans(chooser *c, int64_t bytes) {
   return NULL;
 }
 
+/* The rungs from the limit down. Where none is better for a while, only those of a coarser ladder. A rung for which
+ * nothing else comes of the gradients than for the last one is left out. */
 static zb_status fit_rungs(chooser *c) {
-  enum { LIMIT_RUNGS = 256, MISSES = 8 };
-  int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS);
-  for (int misses = 0; bytes > 0 && misses < MISSES; ++misses, bytes = zb_level_below(bytes, LIMIT_RUNGS)) {
+  enum { LIMIT_RUNGS = 256, FAR_RUNGS = 8, MISSES = 8 };
+  int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS), most = 0;
+  for (int misses = 0; bytes > 0 && most < INT64_MAX; ++misses) {
     const zb_candidate *before = c->best;
-    ZB_TRY(fit_plans(c, bytes));
+    ZB_TRY(fit_plans(c, bytes, &most));
     if (c->best != before) misses = 0;
+    bytes = zb_level_below(most < bytes ? most : bytes, misses < MISSES ? LIMIT_RUNGS : FAR_RUNGS);
   }
   return NULL;
 }
@@ -509,7 +526,7 @@ static zb_status fit_adaptive(chooser *c, int64_t bytes) {
 }
 
 static zb_status choose_adaptive(chooser *c) {
-  enum { ADAPTIVE_RUNGS = 16 };
+  enum { ADAPTIVE_RUNGS = 32 };
   zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
   ZB_TRY(zb_arena_status(&c->arena));
   ZB_TRY(add_uniform(c, picks));
@@ -644,7 +661,7 @@ static zb_status choose(chooser *c, const zb_choice *above, zb_ladder_found *out
   ZB_TRY(zb_pick_model_build(&c->model));
   ZB_TRY(find_plain(c));
   ZB_TRY(find_good(c));
-  c->model.fit_work = c->model.searches ? FIT_WORK_OF_SEARCH : FIT_WORK;
+  c->model.fit_work = FIT_WORK_QUICK;
   if (!c->model.chooses_again && !c->model.searches) {
     ZB_TRY(choose_in_b(c));
   } else if (!c->model.chooses_again && !c->asked->searches) {

@@ -93,10 +93,10 @@ typedef struct fitting {
   const zb_judged *framed;
   zb_module_problem *module;
   zb_arena arena;
-  zb_problem problem, given;  /* given: what the schedule gets; as a plan runs, or the same */
-  int64_t *rank_limit, *peak; /* [ranks] */
-  const zb_candidate *best;   /* within the limit; NULL: none yet */
-  int64_t other_bytes;        /* most of a rank besides frames, as far as the last limit was divided */
+  zb_problem problem, as_run, given; /* as_run: as a plan runs; given: what the schedule gets, one of these */
+  int64_t *rank_limit, *peak;        /* [ranks] */
+  const zb_candidate *best;          /* within the limit; NULL: none yet */
+  int64_t other_bytes;               /* most of a rank besides frames, as far as the last limit was divided */
 } fitting;
 
 /* What the plan takes. */
@@ -120,14 +120,14 @@ static bool within(fitting *f, const zb_order *order, const int64_t *arena, int6
   return fits;
 }
 
-/* The order for the limits of ranks, which is made best if its plan fits. *ps: what the order takes, without messages
- * and inputs; where that is no less than best takes, no plan is made. */
+/* The order for the limits of ranks, which is made best if its plan fits. *ps: what the order takes, without inputs;
+ * where that is no less than best takes, no plan is made. */
 static zb_status try_limits(fitting *f, int64_t limit, bool *fits, int64_t *ps) {
   zb_order order = {0};
   const zb_candidate *next;
   zb_status status = NULL;
   ZB_TRY(run_choice(f->search, f->asked, &f->given, f->best, &order));
-  ZB_TRY_GOTO(time_order(&f->problem, &order, ps));
+  ZB_TRY_GOTO(time_order(&f->as_run, &order, ps));
   if (f->best && *ps >= f->best->step_ps) goto cleanup;
   ZB_TRY_GOTO(try_order(f, &order, &next));
   *fits = within(f, &order, next->bytes, limit);
@@ -169,8 +169,8 @@ static zb_status adjust_both(fitting *f) {
   zb_status status = adjust(f, limit, &fits, &hopeless);
   if (status && !is_infeasible(status)) return status;
   fits = false;
-  zb_status other = add_waits(&f->arena, &f->problem, &f->given);
-  if (!other) other = adjust(f, limit, &fits, &hopeless);
+  f->given = f->as_run;
+  zb_status other = adjust(f, limit, &fits, &hopeless);
   if (is_infeasible(other)) {
     zb_status_free(other);
     other = NULL;
@@ -188,8 +188,8 @@ static zb_status run_both(fitting *f) {
   ZB_TRY(run_choice(f->search, f->asked, &f->problem, NULL, &order));
   ZB_TRY_GOTO(try_order(f, &order, &f->best));
   if (!f->asked->rule.schedule->searches || f->problem.ranks == 1) goto cleanup;
-  ZB_TRY_GOTO(add_waits(&f->arena, &f->problem, &f->given));
-  ZB_TRY_GOTO(run_choice(f->search, f->asked, &f->given, f->best, &other));
+  ZB_TRY_GOTO(add_waits(&f->arena, &f->problem, &f->as_run));
+  ZB_TRY_GOTO(run_choice(f->search, f->asked, &f->as_run, f->best, &other));
   ZB_TRY_GOTO(try_order(f, &other, &next));
   if (next->step_ps < f->best->step_ps) f->best = next;
 cleanup:
@@ -292,6 +292,7 @@ static zb_status fit(fitting *f) {
   f->rank_limit = ZB_NEW(&f->arena, int64_t, f->problem.ranks);
   f->problem.rank_limit_bytes = f->rank_limit;
   ZB_TRY(zb_arena_status(&f->arena));
+  ZB_TRY(add_waits(&f->arena, &f->problem, &f->as_run));
   f->given = f->problem;
   zb_status status = f->asked->searches ? adjust_both(f) : fit_rule(f);
   if (f->best || (status && !is_infeasible(status))) return status;
