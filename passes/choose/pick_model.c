@@ -424,8 +424,12 @@ static zb_status read_program(zb_pick_model *m) {
 
 zb_status zb_pick_model_init(zb_choice_search *search, const zb_asked *asked, const zb_choice *above,
                              zb_pick_model *out) {
-  *out = (zb_pick_model){
-      .search = search, .asked = asked, .above = above, .metric = asked->metric, .searches = asked->keeps_limit};
+  *out = (zb_pick_model){.search = search,
+                         .asked = asked,
+                         .above = above,
+                         .metric = asked->metric,
+                         .searches = asked->keeps_limit,
+                         .fit_work = ZB_FIT_WORK_QUICK};
   out->chooses_again = strcmp(asked->recompute, "auto") == 0 && !(above->decided & ZB_CHOICE_AGAIN);
   out->chooses_in_b = strcmp(asked->split, "auto") == 0;
   ZB_TRY(read_program(out));

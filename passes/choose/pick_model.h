@@ -13,6 +13,8 @@
 #include "passes/choose/split_choice.h"
 #include "passes/stages/functions/chosen.h"
 
+/* Of split_choice.h, for a rank: what a first look at gradients takes. */
+enum { ZB_FIT_WORK_QUICK = 50000 };
 enum { ZB_LAYER_LEVELS = 4, ZB_LEVELS_MAX = 2 + ZB_LAYER_LEVELS };
 
 typedef struct zb_pick {

@@ -7,23 +7,32 @@
 
 #include <string.h>
 
+static zb_status choose(zb_chooser *c) {
+  const zb_candidate *plan;
+  ZB_TRY(zb_ladder_find(c));
+  ZB_TRY(zb_chooser_compare(c));
+  return c->best ? NULL : zb_chooser_try(c, c->plain, &plan);
+}
+
 /* With the choice of --split for this limit the plan without is among what is compared, as the option left out gives
  * it. */
 static zb_status decide(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_found *out) {
-  zb_ladder_found found = {0};
+  zb_chooser c;
   zb_asked without = *asked;
   without.recompute = "none";
-  zb_status status = zb_ladder_choose(search, &zb_move_again, asked, above, asked->limit, &found);
+  zb_status status = zb_chooser_init(search, &zb_move_again, asked, above, asked->limit, &c);
+  if (!status) status = choose(&c);
+  zb_chooser_deinit(&c);
   if (zb_judge_is_no_plan(status)) {
     zb_status_free(status); /* which that without says, too */
     status = NULL;
+    c.best = NULL;
   }
   ZB_TRY(status);
   ZB_TRY(zb_search_below(search, &zb_move_again, &without, above, out));
-  if (found.best && !zb_candidate_is_better(out->candidate, found.best, asked->limit))
-    *out = (zb_found){.candidate = found.best};
-  out->none_ps = found.plain ? found.plain->step_ps : 0;
-  out->none_bytes = found.plain ? found.plain->most : 0;
+  if (c.best && !zb_candidate_is_better(out->candidate, c.best, asked->limit)) *out = (zb_found){.candidate = c.best};
+  out->none_ps = c.plain_plan ? c.plain_plan->step_ps : 0;
+  out->none_bytes = c.plain_plan ? c.plain_plan->most : 0;
   return NULL;
 }
 

@@ -5,6 +5,7 @@
  *
  * Test: test/e2e/split.py. */
 
+#include "passes/choose/fit.h"
 #include "passes/choose/ladder.h"
 
 #include <string.h>
@@ -57,18 +58,34 @@ static zb_status find_promise(zb_choice_search *search, const zb_asked *asked, c
   return status;
 }
 
+static zb_status choose(zb_chooser *c, zb_found *out) {
+  const zb_candidate *plan;
+  if (c->asked->searches) {
+    ZB_TRY(zb_ladder_find(c));
+    ZB_TRY(zb_chooser_compare(c));
+    ZB_TRY(zb_fit_best(c));
+  } else if (c->asked->keeps_limit) {
+    ZB_TRY(zb_fit_adaptive(c));
+    ZB_TRY(zb_chooser_compare(c));
+  } else {
+    ZB_TRY(zb_fit_rule(c));
+  }
+  if (!c->best) ZB_TRY(zb_chooser_try(c, c->plain, &plan));
+  *out = (zb_found){.split_ps = c->plain_plan->step_ps, .split_bytes = c->plain_plan->most};
+  ZB_TRY(zb_fit_bound(c, out));
+  out->candidate = c->best;
+  if (!c->plain_plan->exists || !c->best->exists) *out = (zb_found){.candidate = c->best};
+  return NULL;
+}
+
 static zb_status run(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_found *out) {
-  zb_ladder_found found;
+  zb_chooser c;
   int64_t bytes = asked->limit;
   if (!bytes) ZB_TRY(find_promise(search, asked, above, &bytes));
-  ZB_TRY(zb_ladder_choose(search, &zb_move_in_b, asked, above, bytes, &found));
-  *out = (zb_found){.candidate = found.best};
-  if (!found.plain->exists || !found.best->exists) return NULL;
-  out->split_ps = found.plain->step_ps;
-  out->split_bytes = found.plain->most;
-  out->split_bound_ps = found.bound_ps;
-  out->split_is_proven = found.is_proven;
-  return NULL;
+  zb_status status = zb_chooser_init(search, &zb_move_in_b, asked, above, bytes, &c);
+  if (!status) status = choose(&c, out);
+  zb_chooser_deinit(&c);
+  return status;
 }
 
 static zb_status decide(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_found *out) {

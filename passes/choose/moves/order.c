@@ -120,15 +120,19 @@ static bool within(fitting *f, const zb_order *order, const int64_t *arena, int6
   return fits;
 }
 
-/* The order for the limits of ranks, which is made best if its plan fits. *ps: what the order takes, without inputs;
- * where that is no less than best takes, no plan is made. */
-static zb_status try_limits(fitting *f, int64_t limit, bool *fits, int64_t *ps) {
+/* The order for the limits of ranks, which is made best if its plan fits. *slower: it takes no less than best, so no
+ * plan is made; *by_far: without waiting for messages, too. */
+static zb_status try_limits(fitting *f, int64_t limit, bool *fits, bool *slower, bool *by_far) {
   zb_order order = {0};
   const zb_candidate *next;
+  int64_t ps, least_ps;
   zb_status status = NULL;
   ZB_TRY(run_choice(f->search, f->asked, &f->given, f->best, &order));
-  ZB_TRY_GOTO(time_order(&f->as_run, &order, ps));
-  if (f->best && *ps >= f->best->step_ps) goto cleanup;
+  ZB_TRY_GOTO(time_order(&f->as_run, &order, &ps));
+  ZB_TRY_GOTO(time_order(&f->problem, &order, &least_ps));
+  *slower = f->best && ps >= f->best->step_ps;
+  *by_far = f->best && least_ps >= f->best->step_ps;
+  if (*slower) goto cleanup;
   ZB_TRY_GOTO(try_order(f, &order, &next));
   *fits = within(f, &order, next->bytes, limit);
   if (zb_candidate_fits(next, f->asked->limit) && *fits && (!f->best || next->step_ps < f->best->step_ps))
@@ -148,13 +152,11 @@ static void limit_ranks(fitting *f, int64_t bytes) {
 static zb_status adjust(fitting *f, int64_t limit, bool *fits, bool *hopeless) {
   enum { TRIES = 16 };
   zb_status status = NULL;
-  int64_t ps = 0;
-  bool better = true;
+  bool slower = false, by_far = false;
   limit_ranks(f, limit);
-  for (int i = 0; i < TRIES && !status && !*fits && better; ++i) {
-    status = try_limits(f, limit, fits, &ps);
-    better = *fits || !f->best || ps < f->best->step_ps;
-    if (i == 0) *hopeless = is_infeasible(status) || !better;
+  for (int i = 0; i < TRIES && !status && !*fits && !slower; ++i) {
+    status = try_limits(f, limit, fits, &slower, &by_far);
+    if (i == 0) *hopeless = is_infeasible(status) || by_far;
   }
   f->other_bytes = 0;
   for (int rank = 0; rank < f->problem.ranks; ++rank)
@@ -202,10 +204,10 @@ cleanup:
  * beside them says little of the next order. */
 static zb_status walk_down(fitting *f, int64_t limit, bool *fits) {
   enum { RUNGS = 16 };
-  int64_t ps;
+  bool slower, by_far;
   for (int64_t size = zb_level_within(limit, RUNGS); size && !*fits; size = zb_level_within(size - 1, RUNGS)) {
     limit_ranks(f, size);
-    ZB_TRY(try_limits(f, limit, fits, &ps));
+    ZB_TRY(try_limits(f, limit, fits, &slower, &by_far));
   }
   return NULL;
 }

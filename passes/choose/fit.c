@@ -1,0 +1,272 @@
+/* Fitting gradients: see passes/choose/fit.h. Test: test/e2e/split.py. */
+
+#include "passes/choose/fit.h"
+
+#include "passes/choose/levels.h"
+#include "passes/choose/split_bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIT_WORK = 2000000, BOUND_JOBS = 2000000 };
+
+/* ---- Gradients alone, for a rule ---- */
+
+/* Bytes for which gradients of a rank are chosen. What a plan takes beside what the model counts (packing, messages
+ * under way) differs by some per mille from choice to choice, so the best number is between one that was within the
+ * memory and one that was not. */
+typedef struct allotment {
+  int64_t next, peak, within, above; /* peak: of what was chosen for `next`; within: -1, above: INT64_MAX: none yet */
+} allotment;
+
+/* The next number to try after a plan that takes `arena`; false: the same again, or as near as it pays. */
+static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
+  const int64_t tried = a->next, left = bytes - (arena - a->peak);
+  if (arena <= bytes && tried > a->within) a->within = tried;
+  if (arena > bytes && tried < a->above) a->above = tried;
+  a->next = left;
+  if (a->within >= a->above) a->within = -1; /* of another order */
+  if (a->within >= 0 && a->above < INT64_MAX) {
+    a->next = a->within + (a->above - a->within) / 2;
+    if (a->above - a->within <= bytes / 1000) a->next = a->within;
+  } else if (arena <= bytes && a->next < tried) {
+    a->next = tried;
+  } else if (arena > bytes && a->next >= tried) {
+    a->next = tried - 1;
+  }
+  return a->next != tried;
+}
+
+/* Gradients as the allotments ask for, in the order that they have themselves. *out_fits: in what is allotted. */
+static zb_status fit(zb_chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now, bool *out_fits) {
+  enum { FITS = 2 };
+  uint64_t before = 0, order = zb_order_digest(0, &c->model.order);
+  for (int r = 0; r < c->ranks; ++r)
+    bytes[r] = ranks[r].next;
+  for (int i = 0; i < FITS && order != before; ++i) {
+    before = order;
+    ZB_TRY(zb_picks_fit(&c->model, bytes, picks));
+    ZB_TRY(zb_picks_look(&c->model, picks, 0, now));
+    order = zb_order_digest(0, &c->model.order);
+  }
+  zb_picks_peaks(&c->model, picks, c->bytes);
+  *out_fits = true;
+  for (int r = 0; r < c->ranks; ++r) {
+    ranks[r].peak = c->bytes[r];
+    *out_fits &= c->bytes[r] <= bytes[r];
+  }
+  return NULL;
+}
+
+/* A look with little work says which rungs cannot be better, by far. */
+static zb_status fit_well(zb_chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now,
+                          bool *out_fits) {
+  const double far_from_it = 1.01;
+  c->model.fit_work = ZB_FIT_WORK_QUICK;
+  ZB_TRY(fit(c, ranks, bytes, picks, now, out_fits));
+  if ((double)now->step_ps >= far_from_it * zb_chooser_longest(c)) return NULL;
+  c->model.fit_work = FIT_WORK;
+  return fit(c, ranks, bytes, picks, now, out_fits);
+}
+
+/* Plans with as little in B as keeps every rank within the bytes, each by what the last one took beside the
+ * model's. *most: of the fullest rank, by the model of the first; INT64_MAX: it does not fit. */
+static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most) {
+  enum { PLANS = 8 };
+  allotment *ranks = ZB_NEW(&c->arena, allotment, c->ranks);
+  int64_t *limits = ZB_NEW(&c->arena, int64_t, c->ranks);
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  zb_outlook now;
+  bool goes_on = true, fits;
+  ZB_TRY(zb_arena_status(&c->arena));
+  for (int r = 0; r < c->ranks; ++r)
+    ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
+  ZB_TRY(zb_picks_look(&c->model, picks, bytes, &now));
+  for (int i = 0; i < PLANS && goes_on; ++i) {
+    const zb_candidate *plan;
+    ZB_TRY((i == 0 ? fit_well : fit)(c, ranks, limits, picks, &now, &fits));
+    if (i == 0) *most = fits ? now.most : INT64_MAX;
+    if (zb_chooser_is_too_slow(c, now.step_ps)) return NULL;
+    ZB_TRY(zb_chooser_try(c, picks, &plan));
+    if (!plan->exists || (i == 0 && !fits && plan->most > bytes + bytes / 8)) return NULL;
+    goes_on = false;
+    for (int r = 0; r < c->ranks; ++r)
+      goes_on |= adjust(&ranks[r], plan->bytes[r], bytes);
+  }
+  return NULL;
+}
+
+/* The rungs from the limit down. Where none is better for a while, only those of a coarser ladder. A rung for which
+ * nothing else comes of the gradients than for the last one is left out. */
+static zb_status fit_rungs(zb_chooser *c) {
+  enum { LIMIT_RUNGS = 256, FAR_RUNGS = 8, MISSES = 8 };
+  int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS), most = 0;
+  for (int misses = 0; bytes > 0 && most < INT64_MAX; ++misses) {
+    const zb_candidate *before = c->best;
+    ZB_TRY(fit_plans(c, bytes, &most));
+    if (c->best != before) misses = 0;
+    bytes = zb_level_below(most < bytes ? most : bytes, misses < MISSES ? LIMIT_RUNGS : FAR_RUNGS);
+  }
+  return NULL;
+}
+
+/* Where nothing fits, what needs the least of the choices that do not depend on the limit: it fits where the error
+ * says.
+ */
+zb_status zb_fit_rule(zb_chooser *c) {
+  const zb_candidate *plan;
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  ZB_TRY(zb_arena_status(&c->arena));
+  for (int which = ZB_IN_B_NONE; which <= ZB_IN_B_ALL; ++which) {
+    zb_chooser_set_all(c, (zb_pick){0, c->model.level[0].plain[which]}, picks);
+    ZB_TRY(zb_chooser_try(c, picks, &plan));
+  }
+  if (plan->most > c->limit + c->limit / 8) return NULL; /* what takes least, but for the workspace of B */
+  const zb_candidate *least = c->best;
+  ZB_TRY(fit_rungs(c));
+  if (!zb_chooser_is_within(c)) c->best = least;
+  return NULL;
+}
+
+/* ---- Gradients alone, for a rule that keeps a limit ---- */
+
+/* Gradients for the order that the schedule has without a limit, then for that within the bytes: the fewer frames a
+ * micro-batch keeps, the more of them are under way. */
+static zb_status fit_adaptive(zb_chooser *c, int64_t bytes) {
+  enum { FITS = 3 };
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  bool found = true;
+  ZB_TRY(zb_arena_status(&c->arena));
+  for (int i = 0; i < FITS && found; ++i) {
+    const zb_outlook unknown = {0};
+    for (int r = 0; r < c->ranks; ++r)
+      c->bytes[r] = bytes;
+    ZB_TRY(zb_picks_fit_within(&c->model, i > 0 ? bytes : 0, c->bytes, picks, &found));
+    if (found) ZB_TRY(zb_chooser_add(c, picks, &unknown));
+  }
+  return NULL;
+}
+
+zb_status zb_fit_adaptive(zb_chooser *c) {
+  enum { ADAPTIVE_RUNGS = 32 };
+  ZB_TRY(zb_chooser_add_uniform(c));
+  int64_t bytes = zb_level_within(c->limit + c->limit / 4, ADAPTIVE_RUNGS);
+  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, ADAPTIVE_RUNGS))
+    ZB_TRY(fit_adaptive(c, bytes));
+  return NULL;
+}
+
+/* ---- Gradients alone, for a search ---- */
+
+/* The best plan's order needs no more in B than fits it; with less the search may find a better one. */
+zb_status zb_fit_best(zb_chooser *c) {
+  enum { TRIES = 4 };
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  const zb_candidate *plan = c->best;
+  ZB_TRY(zb_arena_status(&c->arena));
+  for (int i = 0; i < TRIES && zb_chooser_is_within(c) && plan == c->best && zb_judge_pays(&c->search->judge); ++i) {
+    const zb_order before = c->model.order;
+    memcpy(picks, c->best_picks, (size_t)c->ranks * sizeof *picks);
+    for (int r = 0; r < c->ranks; ++r)
+      c->bytes[r] = c->limit;
+    c->model.order = c->best->choice.order;
+    zb_status status = zb_picks_fit(&c->model, c->bytes, picks);
+    c->model.order = before;
+    if (!status) status = zb_chooser_try(c, picks, &plan);
+    ZB_TRY(status);
+  }
+  return NULL;
+}
+
+/* ---- A bound ---- */
+
+/* The model of a choice, which bounds follow from, must be that of its plan: the same times of jobs (a job without ops
+ * takes a picosecond), and no more memory. It is not where whole jobs were measured. */
+static bool is_as_modelled(const zb_chooser *c, const zb_split_problem *split) {
+  for (int s = 0; s < c->model.stages; ++s) {
+    const zb_stage_cost cost = zb_split_cost(split, s);
+    for (int kind = 0; kind < ZB_KIND_COUNT; ++kind)
+      if (llabs(cost.time_ps[kind] - c->best->costs[s].time_ps[kind]) > 1) return false;
+  }
+  for (int r = 0; r < c->ranks; ++r)
+    if (zb_split_peak(split, r) > c->best->bytes[r]) return false;
+  return true;
+}
+
+static void set_rank(zb_chooser *c, int rank, const bool *in_b) {
+  zb_w_groups *w = &c->model.level[0].w;
+  for (int g = 0; g < w->group_count; ++g)
+    if (c->model.stage_rank[w->groups[g].stage] == rank) zb_w_group_set(w, g, in_b[g]);
+}
+
+static void set_best(zb_chooser *c) {
+  for (int r = 0; r < c->ranks; ++r)
+    set_rank(c, r, zb_picked_share(&c->model, c->best_picks[r])->in_b);
+}
+
+/* From what would be fastest: ranks that make the step no longer with what the best plan has keep that, for it is known
+ * to fit. */
+static zb_status keep_ranks(zb_chooser *c, const zb_split_problem *split) {
+  const zb_w_groups *w = split->w;
+  bool *fastest = ZB_NEW(&c->arena, bool, w->group_count);
+  int64_t step, bound;
+  ZB_TRY(zb_arena_status(&c->arena));
+  ZB_TRY(zb_split_step(split, &bound));
+  for (int g = 0; g < w->group_count; ++g)
+    fastest[g] = w->groups[g].in_b;
+  for (int r = 0; r < c->ranks; ++r) {
+    set_rank(c, r, zb_picked_share(&c->model, c->best_picks[r])->in_b);
+    ZB_TRY(zb_split_step(split, &step));
+    if (step > bound) set_rank(c, r, fastest);
+  }
+  return NULL;
+}
+
+typedef ZB_LIST(zb_split_refusal) refusals;
+
+/* Plans what would be faster by the model. Ranks that are over the limit with it refuse that. *out_goes_on: something
+ * was refused, or is better. */
+static zb_status refute(zb_chooser *c, zb_split_problem *split, refusals *out, bool *out_goes_on) {
+  const zb_candidate *best = c->best, *plan;
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  ZB_TRY(zb_arena_status(&c->arena));
+  ZB_TRY(keep_ranks(c, split));
+  for (int r = 0; r < c->ranks; ++r)
+    ZB_TRY(zb_picks_of_groups(&c->model, r, &picks[r]));
+  ZB_TRY(zb_chooser_try(c, picks, &plan));
+  *out_goes_on = c->best != best;
+  for (int r = 0; r < c->ranks && plan->exists; ++r) {
+    if (plan->bytes[r] <= c->limit) continue;
+    *out_goes_on = true;
+    (void)ZB_PUSH(&c->arena, out, ((zb_split_refusal){r, zb_picked_share(&c->model, picks[r])->in_b}));
+  }
+  return zb_arena_status(&c->arena);
+}
+
+/* What would be faster is compiled, until nothing is left or plans run out. */
+zb_status zb_fit_bound(zb_chooser *c, zb_found *out) {
+  enum { PLANS = 24, SIZE = 4096 };
+  zb_level *level = &c->model.level[0];
+  zb_split_problem split = {.w = &level->w, .memory = &level->memory, .problem = &level->problem.problem};
+  const int64_t size = level->graph.node_count + (int64_t)c->model.stages * split.problem->micro_batches;
+  int plans = c->model.searches ? 0 : size > SIZE ? (int)(PLANS * SIZE / size) : PLANS;
+  int64_t own, work = BOUND_JOBS;
+  refusals refused = {0};
+  bool goes_on = true;
+  if (c->model.stages != c->ranks || c->asked->metric != ZB_METRIC_BARRIER) return NULL;
+  for (; goes_on; --plans) {
+    split.order = &c->best->choice.order;
+    split.refusals = refused.items;
+    split.refusal_count = (int)refused.count;
+    set_best(c);
+    if (!zb_chooser_is_within(c) || !is_as_modelled(c, &split)) return NULL;
+    ZB_TRY(zb_split_step(&split, &own));
+    ZB_TRY(zb_split_shortest(&split, c->limit, &work, &out->split_bound_ps));
+    out->split_is_proven = out->split_bound_ps >= own;
+    if (out->split_is_proven) out->split_bound_ps = c->best->step_ps;
+    if (out->split_is_proven || !out->split_bound_ps || plans < 1) return NULL;
+    ZB_TRY(refute(c, &split, &refused, &goes_on));
+  }
+  return NULL;
+}

@@ -1,0 +1,16 @@
+/* Which gradients stay in B, where nothing else of picks is to choose: as few as the memory asks for, by orders that
+ * these gradients have themselves. */
+#pragma once
+
+#include "passes/choose/chooser.h"
+
+/* For a rule. Each number of bytes of a ladder, from the limit down, has its gradients, whatever the limit is. */
+zb_status zb_fit_rule(zb_chooser *c) ZB_MUST_USE;
+/* For a rule that keeps a limit: choices to compare. */
+zb_status zb_fit_adaptive(zb_chooser *c) ZB_MUST_USE;
+/* For a search: takes from B what the order of the best plan does not need there. */
+zb_status zb_fit_best(zb_chooser *c) ZB_MUST_USE;
+
+/* The least step of the order of the best plan with any gradients in B (out->split_bound_ps; 0: not known), and whether
+ * that is its own. What turns out to be faster is the best one then. */
+zb_status zb_fit_bound(zb_chooser *c, zb_found *out) ZB_MUST_USE;
