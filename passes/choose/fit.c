@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIT_WORK = 2000000, BOUND_JOBS = 2000000 };
+enum { LIMIT_RUNGS = 256, FIT_WORK = 500000, BOUND_JOBS = 2000000 };
 
 /* ---- Gradients alone, for a rule ---- */
 
@@ -100,7 +100,7 @@ static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most) {
 /* The rungs from the limit down. Where none is better for a while, only those of a coarser ladder. A rung for which
  * nothing else comes of the gradients than for the last one is left out. */
 static zb_status fit_rungs(zb_chooser *c) {
-  enum { LIMIT_RUNGS = 256, FAR_RUNGS = 8, MISSES = 8 };
+  enum { FAR_RUNGS = 8, MISSES = 8 };
   int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS), most = 0;
   for (int misses = 0; bytes > 0 && most < INT64_MAX; ++misses) {
     const zb_candidate *before = c->best;
@@ -147,6 +147,8 @@ static zb_status fit_adaptive(zb_chooser *c, int64_t bytes) {
   }
   return NULL;
 }
+
+zb_status zb_fit_searched(zb_chooser *c) { return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS)); }
 
 zb_status zb_fit_adaptive(zb_chooser *c) {
   enum { ADAPTIVE_RUNGS = 32 };

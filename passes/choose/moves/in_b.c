@@ -62,6 +62,7 @@ static zb_status choose(zb_chooser *c, zb_found *out) {
   const zb_candidate *plan;
   if (c->asked->searches) {
     ZB_TRY(zb_ladder_find(c));
+    ZB_TRY(zb_fit_searched(c));
     ZB_TRY(zb_chooser_compare(c));
     ZB_TRY(zb_fit_best(c));
   } else if (c->asked->keeps_limit) {
