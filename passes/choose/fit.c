@@ -97,11 +97,12 @@ static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most) {
   return NULL;
 }
 
-/* The rungs from the limit down. Where none is better for a while, only those of a coarser ladder. A rung for which
- * nothing else comes of the gradients than for the last one is left out. */
+/* The rungs from the limit down; of what 1F1B takes nobody asks for more. Where none is better for a while, only those
+ * of a coarser ladder. A rung for which nothing else comes of the gradients than for the last one is left out. */
 static zb_status fit_rungs(zb_chooser *c) {
   enum { FAR_RUNGS = 8, MISSES = 8 };
   int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS), most = 0;
+  if (!c->asked->limit) return fit_plans(c, c->limit, &most);
   for (int misses = 0; bytes > 0 && most < INT64_MAX; ++misses) {
     const zb_candidate *before = c->best;
     ZB_TRY(fit_plans(c, bytes, &most));

@@ -139,7 +139,7 @@ static void fit_each(const ladder *l, int64_t bytes, int level, zb_pick *picks) 
 
 /* Gradients as exactly as the bytes ask for, each time by the order that the last ones have; *best stays the best. */
 static zb_status fit_rung(ladder *l, int64_t bytes, zb_pick *tried, zb_pick *picks, zb_outlook *best) {
-  enum { FITS = 4 };
+  enum { FITS = 1 };
   const size_t size = (size_t)l->model->ranks * sizeof *picks;
   zb_outlook now;
   ZB_TRY(zb_picks_look(l->model, tried, bytes, &now));
@@ -175,7 +175,7 @@ static zb_status climb_rung(ladder *l, int64_t bytes, zb_pick *picks, bool *out_
     best = now;
     memcpy(picks, tried, size);
   }
-  if (!l->model->chooses_again) {
+  if (l->model->chooses_in_b) {
     memcpy(tried, picks, size);
     ZB_TRY(fit_rung(l, bytes, tried, picks, &best));
   }

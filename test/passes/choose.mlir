@@ -19,7 +19,7 @@
 // RUN: %{start} --zb-choose=%{open},schedule=1f1b,memory-limit=20K %s | sed 's/zbc-choice 1/zbc-choice 9/' | not zb-opt --zb-partition 2>&1 | FileCheck %s --check-prefix=VERSION
 
 // CHOICE: zb.choice = "zbc-choice 1\0A{{.*}}schedule 1f1b\0Aranks 2\0Achunks 1\0Aplacement plain\0Amicro-batches 4\0A
-// CHOICE-SAME: stage 0 ends 7 {{.*}}again 1 5 {{.*}}again 9 13 {{.*}}in-b 5 7 {{.*}}order 0 0F0 0F1 0B0 0W0
+// CHOICE-SAME: stage 0 ends 7 {{.*}}again 1 5 {{.*}}in-b 1 3 {{.*}}in-b 5 7 {{.*}}order 0 0F0 0F1 0B0 0W0
 // CHOICE-SAME: zb.level = "split"
 
 // OBEYED-NOT: zb.choice
