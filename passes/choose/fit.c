@@ -38,18 +38,13 @@ static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
   return a->next != tried;
 }
 
-/* Gradients as the allotments ask for, in the order that they have themselves. *out_fits: in what is allotted. */
+/* Gradients as the allotments ask for in the order at hand, which is then that of these gradients. *out_fits: in what
+ * is allotted. */
 static zb_status fit(zb_chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now, bool *out_fits) {
-  enum { FITS = 2 };
-  uint64_t before = 0, order = zb_order_digest(0, &c->model.order);
   for (int r = 0; r < c->ranks; ++r)
     bytes[r] = ranks[r].next;
-  for (int i = 0; i < FITS && order != before; ++i) {
-    before = order;
-    ZB_TRY(zb_picks_fit(&c->model, bytes, picks));
-    ZB_TRY(zb_picks_look(&c->model, picks, 0, now));
-    order = zb_order_digest(0, &c->model.order);
-  }
+  ZB_TRY(zb_picks_fit(&c->model, bytes, picks));
+  ZB_TRY(zb_picks_look(&c->model, picks, 0, now));
   zb_picks_peaks(&c->model, picks, c->bytes);
   *out_fits = true;
   for (int r = 0; r < c->ranks; ++r) {
@@ -71,8 +66,9 @@ static zb_status fit_well(zb_chooser *c, allotment *ranks, int64_t *bytes, zb_pi
 }
 
 /* Plans with as little in B as keeps every rank within the bytes, each by what the last one took beside the
- * model's. *most: of the fullest rank, by the model of the first; INT64_MAX: it does not fit. */
-static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most) {
+ * model's. *most: of the fullest rank, by the model of the first; INT64_MAX: it does not fit. *plans: that are left for
+ * all rungs. */
+static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most, int *plans) {
   enum { PLANS = 8 };
   allotment *ranks = ZB_NEW(&c->arena, allotment, c->ranks);
   int64_t *limits = ZB_NEW(&c->arena, int64_t, c->ranks);
@@ -83,11 +79,12 @@ static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most) {
   for (int r = 0; r < c->ranks; ++r)
     ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
   ZB_TRY(zb_picks_look(&c->model, picks, bytes, &now));
-  for (int i = 0; i < PLANS && goes_on; ++i) {
+  for (int i = 0; i < PLANS && goes_on && *plans > 0; ++i) {
     const zb_candidate *plan;
     ZB_TRY((i == 0 ? fit_well : fit)(c, ranks, limits, picks, &now, &fits));
     if (i == 0) *most = fits ? now.most : INT64_MAX;
     if (zb_chooser_is_too_slow(c, now.step_ps)) return NULL;
+    --*plans;
     ZB_TRY(zb_chooser_try(c, picks, &plan));
     if (!plan->exists || (i == 0 && !fits && plan->most > bytes + bytes / 8)) return NULL;
     goes_on = false;
@@ -100,21 +97,20 @@ static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most) {
 /* The rungs from the limit down; of what 1F1B takes nobody asks for more. Where none is better for a while, only those
  * of a coarser ladder. A rung for which nothing else comes of the gradients than for the last one is left out. */
 static zb_status fit_rungs(zb_chooser *c) {
-  enum { FAR_RUNGS = 8, MISSES = 8 };
+  enum { FAR_RUNGS = 8, MISSES = 8, PLANS = 48 };
   int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS), most = 0;
-  if (!c->asked->limit) return fit_plans(c, c->limit, &most);
-  for (int misses = 0; bytes > 0 && most < INT64_MAX; ++misses) {
+  int plans = PLANS;
+  if (!c->asked->limit) return fit_plans(c, c->limit, &most, &plans);
+  for (int misses = 0; bytes > 0 && most < INT64_MAX && plans > 0; ++misses) {
     const zb_candidate *before = c->best;
-    ZB_TRY(fit_plans(c, bytes, &most));
+    ZB_TRY(fit_plans(c, bytes, &most, &plans));
     if (c->best != before) misses = 0;
     bytes = zb_level_below(most < bytes ? most : bytes, misses < MISSES ? LIMIT_RUNGS : FAR_RUNGS);
   }
   return NULL;
 }
 
-/* Where nothing fits, what needs the least of the choices that do not depend on the limit: it fits where the error
- * says.
- */
+/* Where nothing fits, what needs least of the choices that do not depend on the limit: it fits where an error says. */
 zb_status zb_fit_rule(zb_chooser *c) {
   const zb_candidate *plan;
   zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
@@ -151,11 +147,13 @@ static zb_status fit_adaptive(zb_chooser *c, int64_t bytes) {
 
 zb_status zb_fit_searched(zb_chooser *c) { return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS)); }
 
+/* Orders of large programs take their time, so these have fewer rungs. */
 zb_status zb_fit_adaptive(zb_chooser *c) {
-  enum { ADAPTIVE_RUNGS = 32 };
+  enum { SMALL = 96, LARGE = 256 }; /* stages x micro-batches */
+  const int size = c->model.stages * c->asked->micro_batches, rungs = size > LARGE ? 8 : size > SMALL ? 16 : 32;
   ZB_TRY(zb_chooser_add_uniform(c));
-  int64_t bytes = zb_level_within(c->limit + c->limit / 4, ADAPTIVE_RUNGS);
-  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, ADAPTIVE_RUNGS))
+  int64_t bytes = zb_level_within(c->limit + c->limit / 4, rungs);
+  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, rungs))
     ZB_TRY(fit_adaptive(c, bytes));
   return NULL;
 }
