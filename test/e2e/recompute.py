@@ -71,7 +71,9 @@ def check_bits(suite, folder, draw, draws):
             again = compiled(suite, data(name), folder + "/again", *base, *options)
             found = trained(suite, folder + "/again", again, text)
             suite.check(found == wanted, f"{text}: losses, weights or optimizer state differ from those of none")
-            suite.check(sum(s["recomputed"] for s in again["stages"]) > 0, f"{text}: nothing is computed again")
+            # Of sums nothing may be: on one rank their gradients need no operand of theirs.
+            suite.check(recompute == "add" or sum(s["recomputed"] for s in again["stages"]) > 0,
+                        f"{text}: nothing is computed again")
     print(f"bits: {draws} models and schedules", flush=True)
 
 
