@@ -17,13 +17,13 @@ void zb_chooser_set_all(const zb_chooser *c, zb_pick pick, zb_pick *picks) {
     picks[r] = pick;
 }
 
-zb_status zb_chooser_add(zb_chooser *c, const zb_pick *picks, const zb_outlook *model) {
-  const size_t bytes = (size_t)c->ranks * sizeof *picks;
+zb_status zb_chooser_add(zb_chooser *c, const zb_pick *picks, const zb_outlook *model, int64_t bytes) {
+  const size_t size = (size_t)c->ranks * sizeof *picks;
   for (size_t i = 0; i < c->choices.count; ++i)
-    if (memcmp(c->choices.items[i].picks, picks, bytes) == 0) return NULL;
+    if (memcmp(c->choices.items[i].picks, picks, size) == 0) return NULL;
   const zb_picked new = {
-      .picks = ZB_NEW(&c->arena, zb_pick, c->ranks), .model = *model, .number = (int)c->choices.count};
-  if (new.picks) memcpy(new.picks, picks, bytes);
+      .picks = ZB_NEW(&c->arena, zb_pick, c->ranks), .model = *model, .bytes = bytes, .number = (int)c->choices.count};
+  if (new.picks) memcpy(new.picks, picks, size);
   (void)ZB_PUSH(&c->arena, &c->choices, new);
   return zb_arena_status(&c->arena);
 }
@@ -36,7 +36,7 @@ zb_status zb_chooser_add_uniform(zb_chooser *c) {
       zb_outlook now;
       zb_chooser_set_all(c, (zb_pick){l, c->model.level[l].plain[which]}, picks);
       ZB_TRY(zb_picks_look(&c->model, picks, 0, &now));
-      ZB_TRY(zb_chooser_add(c, picks, &now));
+      ZB_TRY(zb_chooser_add(c, picks, &now, 0));
     }
   c->uniform = (int)c->choices.count;
   return NULL;
@@ -71,7 +71,7 @@ static zb_status find_plain(zb_chooser *c) {
   ZB_TRY(zb_asked_rule(c->asked, c->asked->schedule, &unlimited));
   ZB_TRY(judge(c, &unlimited, c->plain, &c->plain_plan));
   modelled = c->plain_plan;
-  if (c->model.searches && c->model.has_rule) ZB_TRY(judge(c, &c->model.rule, c->plain, &modelled));
+  if (c->model.keeps_limit && c->model.has_rule) ZB_TRY(judge(c, &c->model.rule, c->plain, &modelled));
   if (!modelled->exists) return NULL;
   zb_picks_peaks(&c->model, c->plain, c->bytes);
   for (int r = 0; r < c->ranks; ++r)
@@ -102,7 +102,7 @@ static void sort(zb_chooser *c, int (*compare)(const void *, const void *)) {
 bool zb_chooser_is_within(const zb_chooser *c) { return c->best && zb_candidate_fits(c->best, c->limit); }
 
 double zb_chooser_longest(const zb_chooser *c) {
-  const double least = c->model.searches ? c->plan_to_model / searched_margin : 1;
+  const double least = c->model.keeps_limit ? c->plan_to_model / searched_margin : 1;
   return zb_chooser_is_within(c) ? (double)c->best->step_ps / least : INFINITY;
 }
 
@@ -143,6 +143,18 @@ static zb_picked *most_promising(const zb_chooser *c) {
   return best;
 }
 
+/* Of a rule that keeps a limit an order for less memory may be the faster one, as it counts without messages: then the
+ * order for the bytes that the choice was made for counts, which is among what the rule is asked for. */
+static zb_status look(zb_chooser *c, zb_picked *it) {
+  const double known_ps = zb_chooser_longest(c);
+  zb_outlook less;
+  ZB_TRY(zb_picks_look_within(&c->model, it->picks, c->limit, known_ps, &it->model));
+  if (!it->bytes || it->bytes >= c->limit || !zb_chooser_is_too_slow(c, it->model.step_ps)) return NULL;
+  ZB_TRY(zb_picks_look_within(&c->model, it->picks, it->bytes, known_ps, &less));
+  if (less.step_ps < it->model.step_ps) it->model = less;
+  return NULL;
+}
+
 /* Where orders are searched: the choice that promises most comes next, by its bound until an order has been searched
  * for its model, then by that. The plan of an order may be above the limit, and what the schedule then finds for it is
  * far longer, so it is plans within the limit that end this, and no promise. */
@@ -155,7 +167,7 @@ static zb_status compare_searched(zb_chooser *c) {
          zb_judge_pays(&c->search->judge)) {
     if (next->state == ZB_PICKED_NEW) {
       next->state = ZB_PICKED_LOOKED_AT;
-      ZB_TRY(zb_picks_look_within(&c->model, next->picks, c->limit, zb_chooser_longest(c), &next->model));
+      ZB_TRY(look(c, next));
       continue;
     }
     next->state = ZB_PICKED_DONE;
@@ -171,7 +183,7 @@ zb_status zb_chooser_compare(zb_chooser *c) {
   const zb_candidate *plan;
   if (zb_candidate_fits(c->plain_plan, c->limit)) ZB_TRY(zb_chooser_try(c, c->plain, &plan));
   mark_small(c);
-  return c->model.searches ? compare_searched(c) : compare_by_model(c);
+  return c->model.keeps_limit ? compare_searched(c) : compare_by_model(c);
 }
 
 /* ---- All ---- */

@@ -13,6 +13,7 @@
 typedef struct zb_picked {
   zb_pick *picks; /* [ranks] */
   zb_outlook model;
+  int64_t bytes; /* that it was made for; 0: for none */
   int number;
   bool is_small;                                                     /* of the smallest ones */
   enum { ZB_PICKED_NEW, ZB_PICKED_LOOKED_AT, ZB_PICKED_DONE } state; /* where orders are searched */
@@ -31,7 +32,7 @@ typedef struct zb_chooser {
   zb_pick *plain;                        /* [ranks] nothing computed again that is to choose, nothing in B */
   const zb_candidate *plain_plan, *best; /* plain_plan: without a limit; best: NULL: none yet */
   zb_pick *best_picks;                   /* [ranks] */
-  int64_t *bytes;                        /* [ranks] of whoever fits gradients */
+  int64_t *bytes;                        /* [ranks] for short use: limits, or peaks of a look */
   double plan_to_model;                  /* step of the plan in that of the model */
 } zb_chooser;
 
@@ -44,8 +45,8 @@ void zb_chooser_deinit(zb_chooser *c);
 /* One pick on all ranks. */
 void zb_chooser_set_all(const zb_chooser *c, zb_pick pick, zb_pick *picks);
 
-/* A choice to compare, unless it is there already. MEMORY. */
-zb_status zb_chooser_add(zb_chooser *c, const zb_pick *picks, const zb_outlook *model) ZB_MUST_USE;
+/* A choice to compare, made for so many bytes (0: for none), unless it is there already. MEMORY. */
+zb_status zb_chooser_add(zb_chooser *c, const zb_pick *picks, const zb_outlook *model, int64_t bytes) ZB_MUST_USE;
 /* Those with one pick on all ranks: they come first. MEMORY. */
 zb_status zb_chooser_add_uniform(zb_chooser *c) ZB_MUST_USE;
 

@@ -129,32 +129,42 @@ zb_status zb_fit_rule(zb_chooser *c) {
 /* ---- Gradients alone, for a rule that keeps a limit ---- */
 
 /* Gradients for the order that the schedule has without a limit, then for that within the bytes: the fewer frames a
- * micro-batch keeps, the more of them are under way. */
-static zb_status fit_adaptive(zb_chooser *c, int64_t bytes) {
+ * micro-batch keeps, the more of them are under way. *found: there is an order within the bytes. */
+static zb_status fit_adaptive(zb_chooser *c, int64_t bytes, bool *found) {
   enum { FITS = 3 };
   zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
-  bool found = true;
   ZB_TRY(zb_arena_status(&c->arena));
-  for (int i = 0; i < FITS && found; ++i) {
+  *found = true;
+  for (int i = 0; i < FITS && *found; ++i) {
     const zb_outlook unknown = {0};
     for (int r = 0; r < c->ranks; ++r)
       c->bytes[r] = bytes;
-    ZB_TRY(zb_picks_fit_within(&c->model, i > 0 ? bytes : 0, c->bytes, picks, &found));
-    if (found) ZB_TRY(zb_chooser_add(c, picks, &unknown));
+    ZB_TRY(zb_picks_fit_within(&c->model, i > 0 ? bytes : 0, c->bytes, picks, found));
+    if (*found) ZB_TRY(zb_chooser_add(c, picks, &unknown, c->asked->searches ? 0 : bytes));
   }
   return NULL;
 }
 
-zb_status zb_fit_searched(zb_chooser *c) { return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS)); }
+zb_status zb_fit_searched(zb_chooser *c) {
+  bool found;
+  return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS), &found);
+}
 
-/* Orders of large programs take their time, so these have fewer rungs. */
+/* From the most that the order without a limit takes, down to what no order keeps: rungs that do not depend on the
+ * limit, and more of them around it. Orders of large programs take their time, so these have fewer. */
 zb_status zb_fit_adaptive(zb_chooser *c) {
-  enum { SMALL = 96, LARGE = 256 }; /* stages x micro-batches */
-  const int size = c->model.stages * c->asked->micro_batches, rungs = size > LARGE ? 8 : size > SMALL ? 16 : 32;
+  enum { SMALL = 96, LARGE = 256, FAR_RUNGS = 8 }; /* stages x micro-batches */
+  const int size = c->model.stages * c->asked->micro_batches, near = size > LARGE ? 8 : size > SMALL ? 16 : 32;
+  int64_t bytes = 0;
+  bool found = true;
+  for (int r = 0; r < c->ranks && c->plain_plan->exists; ++r)
+    if (c->plain_plan->bytes[r] > bytes) bytes = c->plain_plan->bytes[r];
   ZB_TRY(zb_chooser_add_uniform(c));
-  int64_t bytes = zb_level_within(c->limit + c->limit / 4, rungs);
-  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, rungs))
-    ZB_TRY(fit_adaptive(c, bytes));
+  while (found && (bytes = zb_level_below(bytes, FAR_RUNGS)) > 0)
+    ZB_TRY(fit_adaptive(c, bytes, &found));
+  bytes = zb_level_within(c->limit + c->limit / 4, near);
+  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, near))
+    ZB_TRY(fit_adaptive(c, bytes, &found));
   return NULL;
 }
 
@@ -251,7 +261,7 @@ zb_status zb_fit_bound(zb_chooser *c, zb_found *out) {
   zb_level *level = &c->model.level[0];
   zb_split_problem split = {.w = &level->w, .memory = &level->memory, .problem = &level->problem.problem};
   const int64_t size = level->graph.node_count + (int64_t)c->model.stages * split.problem->micro_batches;
-  int plans = c->model.searches ? 0 : size > SIZE ? (int)(PLANS * SIZE / size) : PLANS;
+  int plans = c->model.keeps_limit ? 0 : size > SIZE ? (int)(PLANS * SIZE / size) : PLANS;
   int64_t own, work = BOUND_JOBS;
   refusals refused = {0};
   bool goes_on = true;

@@ -148,7 +148,7 @@ static zb_status fit_rung(ladder *l, int64_t bytes, zb_pick *tried, zb_pick *pic
       l->c->bytes[r] = bytes;
     ZB_TRY(zb_picks_fit(l->model, l->c->bytes, tried));
     ZB_TRY(zb_picks_look(l->model, tried, bytes, &now));
-    if (now.above == 0) ZB_TRY(zb_chooser_add(l->c, tried, &now));
+    if (now.above == 0) ZB_TRY(zb_chooser_add(l->c, tried, &now, 0));
     if (!is_better_outlook(&now, best)) continue;
     *best = now;
     memcpy(picks, tried, size);
@@ -166,11 +166,11 @@ static zb_status climb_rung(ladder *l, int64_t bytes, zb_pick *picks, bool *out_
           *tried = ZB_NEW(&l->c->arena, zb_pick, l->model->ranks);
   ZB_TRY(zb_arena_status(&l->c->arena));
   memcpy(above, picks, size);
-  for (int from = 0; from < (l->model->searches ? FROM_ABOVE : STARTS); ++from) {
+  for (int from = 0; from < (l->model->keeps_limit ? FROM_ABOVE : STARTS); ++from) {
     memcpy(tried, above, size);
     if (from != FROM_ABOVE) fit_each(l, bytes, from == FROM_PLAIN ? 0 : l->model->levels - 1, tried);
     ZB_TRY(improve(l, bytes, tried, &now));
-    if (now.above == 0) ZB_TRY(zb_chooser_add(l->c, tried, &now));
+    if (now.above == 0) ZB_TRY(zb_chooser_add(l->c, tried, &now, 0));
     if (!is_better_outlook(&now, &best)) continue;
     best = now;
     memcpy(picks, tried, size);
@@ -190,9 +190,9 @@ static zb_status find_choices(ladder *l) {
   bool found = true;
   ZB_TRY(zb_arena_status(&l->c->arena));
   ZB_TRY(zb_picks_look(l->model, picks, 0, &now));
-  const int rungs = l->model->searches ? SEARCHED_RUNGS : RUNGS;
+  const int rungs = l->model->keeps_limit ? SEARCHED_RUNGS : RUNGS;
   int64_t bytes = now.most;
-  if (l->model->searches && l->c->limit + l->c->limit / 2 < bytes) bytes = l->c->limit + l->c->limit / 2;
+  if (l->model->keeps_limit && l->c->limit + l->c->limit / 2 < bytes) bytes = l->c->limit + l->c->limit / 2;
   while (found && (bytes = zb_level_below(bytes, rungs)) > 0)
     ZB_TRY(climb_rung(l, bytes, picks, &found));
   return NULL;

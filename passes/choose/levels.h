@@ -4,8 +4,7 @@
 
 #include <stdint.h>
 
-/* The next rung below; per_octave, a power of two: where bytes double there are so many to twice as many rungs. 0:
- * there is none. */
+/* The next rung below; per_octave, a power of two: so many rungs where bytes double. 0: there is none. */
 static inline int64_t zb_level_below(int64_t bytes, int per_octave) {
   int64_t step = 1;
   while ((bytes - 1) / step >= 2 * per_octave)

@@ -210,7 +210,7 @@ static zb_status find_rule(zb_pick_model *m) {
   static const char *const rules[] = {"zb-h1", "v-half", "zb-v", "interleaved-1f1b", "1f1b"};
   zb_problem *problem = &m->level[0].problem.problem;
   m->rule = *m->asked;
-  for (size_t i = 0; m->searches && i < sizeof rules / sizeof rules[0]; ++i) {
+  for (size_t i = 0; m->keeps_limit && i < sizeof rules / sizeof rules[0]; ++i) {
     zb_status status = zb_asked_rule(m->asked, rules[i], &m->rule);
     if (!status) status = zb_order_plain(&m->rule, problem, &m->order);
     m->has_rule = !status;
@@ -220,7 +220,7 @@ static zb_status find_rule(zb_pick_model *m) {
     zb_status_free(status);
   }
   m->rule = *m->asked;
-  m->has_rule = !m->searches && !m->asked->is_file;
+  m->has_rule = !m->keeps_limit && !m->asked->is_file;
   return zb_order_plain(m->asked, problem, &m->order);
 }
 
@@ -295,7 +295,7 @@ static zb_status measure(const zb_pick_model *m, zb_problem *problem, int64_t by
   zb_simulation simulation = {0};
   zb_status status = NULL;
   *out = (zb_outlook){0};
-  zb_add_waits(m->waits, problem, m->costs);
+  if (m->metric != ZB_METRIC_STAGE) zb_add_waits(m->waits, problem, m->costs);
   ZB_TRY_GOTO(zb_simulate(problem, &m->order, &simulation));
   ZB_TRY_GOTO(step_of(m, problem, &simulation, &out->step_ps));
   for (int r = 0; r < m->ranks; ++r) {
@@ -428,7 +428,7 @@ zb_status zb_pick_model_init(zb_choice_search *search, const zb_asked *asked, co
                          .asked = asked,
                          .above = above,
                          .metric = asked->metric,
-                         .searches = asked->keeps_limit,
+                         .keeps_limit = asked->keeps_limit,
                          .fit_work = ZB_FIT_WORK_QUICK};
   out->chooses_again = strcmp(asked->recompute, "auto") == 0 && !(above->decided & ZB_CHOICE_AGAIN);
   out->chooses_in_b = strcmp(asked->split, "auto") == 0;

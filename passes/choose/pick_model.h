@@ -54,9 +54,9 @@ typedef struct zb_pick_model {
   const int *stage_rank;
   int *layers_of; /* [stages] */
   zb_metric metric;
-  bool searches; /* the schedule looks for an order within a limit */
-  zb_asked rule; /* that makes orders for looks, */
-  bool has_rule; /* or false: they are at the order that there is */
+  bool keeps_limit; /* the schedule looks for an order within a limit */
+  zb_asked rule;    /* that makes orders for looks, */
+  bool has_rule;    /* or false: they are at the order that there is */
   zb_level level[ZB_LEVELS_MAX];
   zb_order order;       /* of level 0, share 0; then of the choice looked at last */
   int64_t *besides;     /* [ranks]: what plans take beside base and frames */

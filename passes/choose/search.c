@@ -140,7 +140,7 @@ static zb_status refuse(zb_choice_search *search, const zb_asked *asked, zb_foun
   return NULL;
 }
 
-/* Nothing fits: what an error says to be enough is the least there is, and is tried before it is said. */
+/* Nothing fits: what an error says to be enough is the least of all that was tried, of these choices too. */
 static zb_status give_up(zb_choice_search *search, const zb_asked *asked, zb_found *found) {
   least_choice least[LEAST];
   const int count = find_least(asked, least);

@@ -335,11 +335,3 @@ zb_status zb_split_choose_rank(zb_split_problem *it, int rank, int64_t limit, in
   zb_arena_deinit(&arena);
   return status;
 }
-
-zb_status zb_split_choose(zb_split_problem *it, const int64_t *limits) {
-  for (int r = 0; r < it->problem->ranks; ++r) {
-    int64_t least;
-    ZB_TRY(zb_split_choose_rank(it, r, limits[r], 0, 0, &least));
-  }
-  return NULL;
-}

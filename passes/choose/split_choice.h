@@ -27,11 +27,8 @@ zb_stage_cost zb_split_cost(const zb_split_problem *it, int stage);
  * bytes of frames and messages at a time. O(jobs of the rank + ops of B and W). */
 int64_t zb_split_peak(const zb_split_problem *it, int rank);
 
-/* Gives B the groups that bring every rank within limits[rank] with as little time as is found, none of them refused;
- * or as near to the limit as can be. MEMORY. */
-zb_status zb_split_choose(zb_split_problem *it, const int64_t *limits) ZB_MUST_USE;
-
-/* The same of one rank, with at least so much time in B, looking at `work` jobs and ops (0: at some millions).
+/* Gives B the groups of a rank that bring it within the limit with as little time as is found, but at least so much,
+ * none of them refused; or as near to the limit as can be. Looks at `work` jobs and ops (0: at some millions). MEMORY.
  * *out_least_ps: no choice within the limit has less; INT64_MAX: none was found. */
 zb_status zb_split_choose_rank(zb_split_problem *it, int rank, int64_t limit, int64_t floor_ps, int64_t work,
                                int64_t *out_least_ps) ZB_MUST_USE;

@@ -149,7 +149,7 @@ def check_auto(suite, folder, draw, limits, models):
         base += ["--recompute", "auto", "--memory-limit"]
         refused = compiled(suite, model, plan, *base, 1000)
         suite.check(isinstance(refused, str) and "needs" in refused, f"{base}: 1,000 bytes are enough?")
-        least, most = int(re.search(r"give at least (\d+) bytes", refused).group(1)), max(none["memory"])
+        least, most = int(re.search(r"hint: (\d+) bytes are enough", refused).group(1)), max(none["memory"])
         all_of_it = max(everything["memory"])
         suite.check(least <= min(all_of_it, most), f"{base}: auto needs {least}, all {all_of_it}, none {most}")
         before, rows = float("inf"), []

@@ -96,6 +96,8 @@ typedef struct fitting {
   zb_problem problem, as_run, given; /* as_run: as a plan runs; given: what the schedule gets, one of these */
   int64_t *rank_limit, *peak;        /* [ranks] */
   const zb_candidate *best;          /* within the limit; NULL: none yet */
+  int64_t order_bytes;               /* what the last order takes on its fullest rank: its plan, or else its frames */
+  int64_t same_from;                 /* for limits from here to the last one the first order is the same */
   int64_t other_bytes;               /* most of a rank besides frames, as far as the last limit was divided */
 } fitting;
 
@@ -108,9 +110,8 @@ static bool is_infeasible(zb_status status) { return status && zb_status_code(st
 
 /* Gives every rank that is over the limit less, by what its arena has besides the frames; true if none is. It is less
  * than the rank took, so that the same order does not come again. */
-static bool within(fitting *f, const zb_order *order, const int64_t *arena, int64_t limit) {
+static bool within(fitting *f, const int64_t *arena, int64_t limit) {
   bool fits = true;
-  zb_order_peaks(&f->problem, order, f->peak);
   for (int rank = 0; rank < f->problem.ranks; ++rank) {
     if (arena[rank] <= limit) continue;
     fits = false;
@@ -128,14 +129,20 @@ static zb_status try_limits(fitting *f, int64_t limit, bool *fits, bool *slower,
   int64_t ps, least_ps;
   zb_status status = NULL;
   ZB_TRY(run_choice(f->search, f->asked, &f->given, f->best, &order));
+  zb_order_peaks(&f->problem, &order, f->peak);
   ZB_TRY_GOTO(time_order(&f->as_run, &order, &ps));
   ZB_TRY_GOTO(time_order(&f->problem, &order, &least_ps));
+  if (f->problem.metric == ZB_METRIC_STAGE) ps = least_ps; /* a rank that waits before its first job starts later */
   *slower = f->best && ps >= f->best->step_ps;
+  f->order_bytes = 0;
+  for (int r = 0; r < f->problem.ranks; ++r)
+    if (f->peak[r] > f->order_bytes) f->order_bytes = f->peak[r];
   *by_far = f->best && least_ps >= f->best->step_ps;
   if (*slower) goto cleanup;
   ZB_TRY_GOTO(try_order(f, &order, &next));
-  *fits = within(f, &order, next->bytes, limit);
-  if (zb_candidate_fits(next, f->asked->limit) && *fits && (!f->best || next->step_ps < f->best->step_ps))
+  f->order_bytes = next->most;
+  *fits = within(f, next->bytes, limit);
+  if (zb_candidate_fits(next, f->asked->limit) && *fits && (!f->best || zb_candidate_is_better(next, f->best, 0)))
     f->best = next;
 cleanup:
   zb_order_deinit(&order);
@@ -157,6 +164,7 @@ static zb_status adjust(fitting *f, int64_t limit, bool *fits, bool *hopeless) {
   for (int i = 0; i < TRIES && !status && !*fits && !slower; ++i) {
     status = try_limits(f, limit, fits, &slower, &by_far);
     if (i == 0) *hopeless = is_infeasible(status) || by_far;
+    if (i == 0) f->same_from = *fits || slower ? f->order_bytes : INT64_MAX;
   }
   f->other_bytes = 0;
   for (int rank = 0; rank < f->problem.ranks; ++rank)
@@ -193,7 +201,7 @@ static zb_status run_both(fitting *f) {
   ZB_TRY_GOTO(add_waits(&f->arena, &f->problem, &f->as_run));
   ZB_TRY_GOTO(run_choice(f->search, f->asked, &f->as_run, f->best, &other));
   ZB_TRY_GOTO(try_order(f, &other, &next));
-  if (next->step_ps < f->best->step_ps) f->best = next;
+  if (zb_candidate_is_better(next, f->best, 0)) f->best = next;
 cleanup:
   zb_order_deinit(&order);
   zb_order_deinit(&other);
@@ -245,9 +253,10 @@ static zb_status fit_rule(fitting *f) {
   int64_t size = limit, left = (work > SMALL ? WORK : WORK_OF_SMALL) + ABOVE * work;
   for (int i = 0; i < ABOVE; ++i)
     size += size / (2 * RUNGS);
-  for (size = zb_level_within(size, RUNGS); size && left > 0 && !hopeless; size = zb_level_within(size - 1, RUNGS)) {
+  for (size = zb_level_within(size, RUNGS); size && left > 0 && !hopeless; size = zb_level_below(size, RUNGS)) {
     zb_status status = fit_rule_within(f, size, &hopeless);
     if (status && !is_infeasible(status)) return status;
+    if (!status && f->same_from < size) size = f->same_from;
     zb_status_free(status);
     left -= work;
   }

@@ -851,7 +851,7 @@ static zb_status hint_less(const zb_pass *pass, MlirOperation module, uint64_t e
   if (def && def->keeps_limit)
     return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s",
                           (unsigned long long)enough, less);
-  return zb_status_hint(status, "give at least %llu bytes, use more ranks or smaller micro-batches%s%s",
+  return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s%s",
                         (unsigned long long)enough, less,
                         is_fixed ? "" : ", or look for an order within the limit (--schedule search)");
 }
