@@ -97,7 +97,7 @@ typedef struct fitting {
   int64_t *rank_limit, *peak;        /* [ranks] */
   const zb_candidate *best;          /* within the limit; NULL: none yet */
   int64_t order_bytes;               /* what the last order takes on its fullest rank: its plan, or else its frames */
-  int64_t same_from;                 /* for limits from here to the last one the first order is the same */
+  int64_t same_from;                 /* limits from here to the last one mostly have the same first order */
   int64_t other_bytes;               /* most of a rank besides frames, as far as the last limit was divided */
 } fitting;
 
@@ -250,15 +250,16 @@ static zb_status fit_rule(fitting *f) {
   enum { RUNGS = 32, ABOVE = 3, WORK = 1024, SMALL = 64, WORK_OF_SMALL = 4096 /* stages x micro-batches of plans */ };
   const int64_t limit = f->asked->limit, work = (int64_t)f->problem.stages * f->problem.micro_batches;
   bool hopeless = false;
-  int64_t size = limit, left = (work > SMALL ? WORK : WORK_OF_SMALL) + ABOVE * work;
+  int64_t size = limit, same_from = INT64_MAX, left = (work > SMALL ? WORK : WORK_OF_SMALL) + ABOVE * work;
   for (int i = 0; i < ABOVE; ++i)
     size += size / (2 * RUNGS);
   for (size = zb_level_within(size, RUNGS); size && left > 0 && !hopeless; size = zb_level_below(size, RUNGS)) {
     zb_status status = fit_rule_within(f, size, &hopeless);
     if (status && !is_infeasible(status)) return status;
-    if (!status && f->same_from < size) size = f->same_from;
     zb_status_free(status);
-    left -= work;
+    /* Most sizes above what the order takes have the same one, and quickly. */
+    if (size < same_from || f->asked->rule.schedule->is_slow) left -= work;
+    if (f->same_from < same_from) same_from = f->same_from;
   }
   return f->best ? NULL : fit_rule_within(f, limit, &hopeless);
 }
