@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { PLANS_SMALL = 6 }; /* of the smallest choices, which are compiled whatever the model says of their bytes */
-/* Where orders are searched; else the model has the step of the plan. */
+/* Where orders are searched; else the model's step is a bound of the plan's. */
 static const double searched_margin = 1.002, bytes_margin = 1.02;
 
 /* ---- Choices ---- */

@@ -2,7 +2,7 @@
  * with the shortest step of the model, found rank after rank.
  *
  * The ladder does not depend on the limit, so what there is for a limit there is for a higher one. For a schedule that
- * looks for an order within the limit a rule stands for it.
+ * looks for an order within the limit a rule stands for it, and the ladder begins at one and a half times the limit.
  */
 #pragma once
 
