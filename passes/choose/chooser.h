@@ -1,10 +1,10 @@
 /* Chooses picks (pick_model.h) for a memory limit: choices that may be good come from a ladder (ladder.h) or from
  * fitting gradients (fit.h); what is here compares them by their plans.
  *
- * The model's step is never longer than that of the plan, which has the same order of jobs. So what is left out by it is
- * no faster than a plan that fits, and choices that do not depend on the limit make a step no longer with more memory.
- * For a schedule that looks for an order within the limit the model has one searched for each choice whose lower bound is below the
- * best plan so far, and the choice that promises the shortest step is judged next.
+ * The model's step is never longer than that of the plan, which has the same order of jobs. So what is left out by it
+ * is no faster than a plan that fits, and choices that do not depend on the limit make a step no longer with more
+ * memory. For a schedule that looks for an order within the limit the model has one searched for each choice whose
+ * lower bound is below the best plan so far, and the choice that promises the shortest step is judged next.
  */
 #pragma once
 

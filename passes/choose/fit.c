@@ -266,12 +266,12 @@ zb_status zb_fit_bound(zb_chooser *c, zb_found *out) {
   refusals refused = {0};
   bool goes_on = true;
   if (c->model.stages != c->ranks || c->asked->metric != ZB_METRIC_BARRIER) return NULL;
-  for (; goes_on; --plans) {
+  for (; goes_on && zb_chooser_is_within(c); --plans) {
     split.order = &c->best->choice.order;
     split.refusals = refused.items;
     split.refusal_count = (int)refused.count;
     set_best(c);
-    if (!zb_chooser_is_within(c) || !is_as_modelled(c, &split)) return NULL;
+    if (!is_as_modelled(c, &split)) return NULL;
     ZB_TRY(zb_split_step(&split, &own));
     ZB_TRY(zb_split_shortest(&split, c->limit, &work, &out->split_bound_ps));
     out->split_is_proven = out->split_bound_ps >= own;

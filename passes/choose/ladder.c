@@ -137,22 +137,20 @@ static void fit_each(const ladder *l, int64_t bytes, int level, zb_pick *picks) 
   }
 }
 
-/* Gradients as exactly as the bytes ask for, each time by the order that the last ones have; *best stays the best. */
+/* Gradients as exactly as the bytes ask for, in the order that the best picks have; *best stays the best. */
 static zb_status fit_rung(ladder *l, int64_t bytes, zb_pick *tried, zb_pick *picks, zb_outlook *best) {
-  enum { FITS = 1 };
   const size_t size = (size_t)l->model->ranks * sizeof *picks;
   zb_outlook now;
+  memcpy(tried, picks, size);
+  for (int r = 0; r < l->model->ranks; ++r)
+    l->c->bytes[r] = bytes;
   ZB_TRY(zb_picks_look(l->model, tried, bytes, &now));
-  for (int i = 0; i < FITS && l->model->chooses_in_b; ++i) {
-    for (int r = 0; r < l->model->ranks; ++r)
-      l->c->bytes[r] = bytes;
-    ZB_TRY(zb_picks_fit(l->model, l->c->bytes, tried));
-    ZB_TRY(zb_picks_look(l->model, tried, bytes, &now));
-    if (now.above == 0) ZB_TRY(zb_chooser_add(l->c, tried, &now, 0));
-    if (!is_better_outlook(&now, best)) continue;
-    *best = now;
-    memcpy(picks, tried, size);
-  }
+  ZB_TRY(zb_picks_fit(l->model, l->c->bytes, tried));
+  ZB_TRY(zb_picks_look(l->model, tried, bytes, &now));
+  if (now.above == 0) ZB_TRY(zb_chooser_add(l->c, tried, &now, 0));
+  if (!is_better_outlook(&now, best)) return NULL;
+  *best = now;
+  memcpy(picks, tried, size);
   return NULL;
 }
 
@@ -175,10 +173,7 @@ static zb_status climb_rung(ladder *l, int64_t bytes, zb_pick *picks, bool *out_
     best = now;
     memcpy(picks, tried, size);
   }
-  if (l->model->chooses_in_b) {
-    memcpy(tried, picks, size);
-    ZB_TRY(fit_rung(l, bytes, tried, picks, &best));
-  }
+  if (l->model->chooses_in_b) ZB_TRY(fit_rung(l, bytes, tried, picks, &best));
   *out_found = best.above == 0;
   return NULL;
 }
