@@ -173,8 +173,11 @@ static zb_status compare_searched(zb_chooser *c) {
     next->state = ZB_PICKED_DONE;
     if (may_fit(c, next)) ZB_TRY(zb_chooser_try(c, next->picks, &plan));
   }
-  for (size_t i = 0; i < c->choices.count && !zb_chooser_is_within(c); ++i)
-    if (c->choices.items[i].is_small) ZB_TRY(zb_chooser_try(c, c->choices.items[i].picks, &plan));
+  /* The model has less room for a rule than a plan gives it. */
+  const bool nothing_fits = !zb_chooser_is_within(c);
+  for (size_t i = 0; i < c->choices.count && nothing_fits; ++i)
+    if (c->choices.items[i].is_small || !c->asked->searches)
+      ZB_TRY(zb_chooser_try(c, c->choices.items[i].picks, &plan));
   return NULL;
 }
 

@@ -5,124 +5,45 @@
 #include "passes/choose/levels.h"
 #include "passes/choose/split_bound.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_RUNGS = 256, FIT_WORK = 500000, BOUND_JOBS = 2000000 };
+enum { LIMIT_RUNGS = 256, BOUND_JOBS = 2000000 };
 
 /* ---- Gradients alone, for a rule ---- */
 
-/* Bytes for which gradients of a rank are chosen. What a plan takes beside what the model counts (packing, messages
- * under way) differs by some per mille from choice to choice, so the best number is between one that was within the
- * memory and one that was not. */
-typedef struct allotment {
-  int64_t next, peak, within, above; /* peak: of what was chosen for `next`; within: -1, above: INT64_MAX: none yet */
-} allotment;
-
-/* The next number to try after a plan that takes `arena`; false: the same again, or as near as it pays. */
-static bool adjust(allotment *a, int64_t arena, int64_t bytes) {
-  const int64_t tried = a->next, left = bytes - (arena - a->peak);
-  if (arena <= bytes && tried > a->within) a->within = tried;
-  if (arena > bytes && tried < a->above) a->above = tried;
-  a->next = left;
-  if (a->within >= a->above) a->within = -1; /* of another order */
-  if (a->within >= 0 && a->above < INT64_MAX) {
-    a->next = a->within + (a->above - a->within) / 2;
-    if (a->above - a->within <= bytes / 1000) a->next = a->within;
-  } else if (arena <= bytes && a->next < tried) {
-    a->next = tried;
-  } else if (arena > bytes && a->next >= tried) {
-    a->next = tried - 1;
-  }
-  return a->next != tried;
-}
-
-/* Gradients as the allotments ask for in the order at hand, which is then that of these gradients. *out_fits: in what
- * is allotted. */
-static zb_status fit(zb_chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now, bool *out_fits) {
-  for (int r = 0; r < c->ranks; ++r)
-    bytes[r] = ranks[r].next;
-  ZB_TRY(zb_picks_fit(&c->model, bytes, picks));
-  ZB_TRY(zb_picks_look(&c->model, picks, 0, now));
-  zb_picks_peaks(&c->model, picks, c->bytes);
-  *out_fits = true;
-  for (int r = 0; r < c->ranks; ++r) {
-    ranks[r].peak = c->bytes[r];
-    *out_fits &= c->bytes[r] <= bytes[r];
-  }
-  return NULL;
-}
-
-/* A look with little work says which rungs cannot be better, by far. */
-static zb_status fit_well(zb_chooser *c, allotment *ranks, int64_t *bytes, zb_pick *picks, zb_outlook *now,
-                          bool *out_fits) {
-  const double far_from_it = 1.01;
-  c->model.fit_work = ZB_FIT_WORK_QUICK;
-  ZB_TRY(fit(c, ranks, bytes, picks, now, out_fits));
-  if ((double)now->step_ps >= far_from_it * zb_chooser_longest(c)) return NULL;
-  c->model.fit_work = FIT_WORK;
-  return fit(c, ranks, bytes, picks, now, out_fits);
-}
-
-/* Plans with as little in B as keeps every rank within the bytes, each by what the last one took beside the
- * model's. *most: of the fullest rank, by the model of the first; INT64_MAX: it does not fit. *plans: that are left for
- * all rungs. */
-static zb_status fit_plans(zb_chooser *c, int64_t bytes, int64_t *most, int *plans) {
-  enum { PLANS = 8 };
-  allotment *ranks = ZB_NEW(&c->arena, allotment, c->ranks);
-  int64_t *limits = ZB_NEW(&c->arena, int64_t, c->ranks);
-  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+/* The fewest gradients that keep to the bytes: in the order that the rule makes without any in B, then in that for
+ * these. *most: of the fullest rank; INT64_MAX: not even all of them do. */
+static zb_status fit_rung(zb_chooser *c, int64_t bytes, zb_pick *picks, int64_t *most) {
+  enum { FITS = 2 };
   zb_outlook now;
-  bool goes_on = true, fits;
-  ZB_TRY(zb_arena_status(&c->arena));
-  for (int r = 0; r < c->ranks; ++r)
-    ranks[r] = (allotment){.next = bytes, .within = -1, .above = INT64_MAX};
+  zb_chooser_set_all(c, (zb_pick){0}, picks);
   ZB_TRY(zb_picks_look(&c->model, picks, bytes, &now));
-  for (int i = 0; i < PLANS && goes_on && *plans > 0; ++i) {
-    const zb_candidate *plan;
-    ZB_TRY((i == 0 ? fit_well : fit)(c, ranks, limits, picks, &now, &fits));
-    if (i == 0) *most = fits ? now.most : INT64_MAX;
-    if (zb_chooser_is_too_slow(c, now.step_ps)) return NULL;
-    --*plans;
-    ZB_TRY(zb_chooser_try(c, picks, &plan));
-    if (!plan->exists || (i == 0 && !fits && plan->most > bytes + bytes / 8)) return NULL;
-    goes_on = false;
+  for (int i = 0; i < FITS; ++i) {
     for (int r = 0; r < c->ranks; ++r)
-      goes_on |= adjust(&ranks[r], plan->bytes[r], bytes);
+      c->bytes[r] = bytes;
+    ZB_TRY(zb_picks_fit(&c->model, c->bytes, picks));
+    ZB_TRY(zb_picks_look(&c->model, picks, bytes, &now));
+    if (i == 0) *most = now.above == 0 ? now.most : INT64_MAX;
+    ZB_TRY(zb_chooser_add(c, picks, &now, 0));
   }
   return NULL;
 }
 
-/* The rungs from the limit down; of what 1F1B takes nobody asks for more. Where none is better for a while, only those
- * of a coarser ladder. A rung for which nothing else comes of the gradients than for the last one is left out. */
-static zb_status fit_rungs(zb_chooser *c) {
-  enum { FAR_RUNGS = 8, MISSES = 8, PLANS = 48 };
-  int64_t bytes = zb_level_within(c->limit, LIMIT_RUNGS), most = 0;
-  int plans = PLANS;
-  if (!c->asked->limit) return fit_plans(c, c->limit, &most, &plans);
-  for (int misses = 0; bytes > 0 && most < INT64_MAX && plans > 0; ++misses) {
-    const zb_candidate *before = c->best;
-    ZB_TRY(fit_plans(c, bytes, &most, &plans));
-    if (c->best != before) misses = 0;
-    bytes = zb_level_below(most < bytes ? most : bytes, misses < MISSES ? LIMIT_RUNGS : FAR_RUNGS);
-  }
-  return NULL;
-}
-
-/* Where nothing fits, what needs least of the choices that do not depend on the limit: it fits where an error says. */
+/* Plans take up to some per cent less than the model says, or more: rungs begin so much above the limit. Without one
+ * those around what 1F1B takes are enough: nobody asks for less. A rung for which the same comes of the gradients as
+ * for the last one is left out. */
 zb_status zb_fit_rule(zb_chooser *c) {
-  const zb_candidate *plan;
+  enum { OFF = 50 };
+  const int64_t last = c->asked->limit ? 0 : c->limit - c->limit / OFF;
   zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  int64_t bytes = zb_level_within(c->limit + c->limit / OFF, LIMIT_RUNGS), most = 0;
   ZB_TRY(zb_arena_status(&c->arena));
-  for (int which = ZB_IN_B_NONE; which <= ZB_IN_B_ALL; ++which) {
-    zb_chooser_set_all(c, (zb_pick){0, c->model.level[0].plain[which]}, picks);
-    ZB_TRY(zb_chooser_try(c, picks, &plan));
+  ZB_TRY(zb_chooser_add_uniform(c));
+  while (bytes > last && most < INT64_MAX) {
+    ZB_TRY(fit_rung(c, bytes, picks, &most));
+    bytes = zb_level_below(most < bytes ? most : bytes, LIMIT_RUNGS);
   }
-  if (plan->most > c->limit + c->limit / 8) return NULL; /* what takes least, but for the workspace of B */
-  const zb_candidate *least = c->best;
-  ZB_TRY(fit_rungs(c));
-  if (!zb_chooser_is_within(c)) c->best = least;
   return NULL;
 }
 
@@ -150,20 +71,16 @@ zb_status zb_fit_searched(zb_chooser *c) {
   return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS), &found);
 }
 
-/* From the most that the order without a limit takes, down to what no order keeps: rungs that do not depend on the
- * limit, and more of them around it. Orders of large programs take their time, so these have fewer. */
+/* From the most that the order without a limit takes, or what is above the limit by a quarter, down to what no order
+ * keeps. Orders of large programs take their time, so these have fewer rungs. */
 zb_status zb_fit_adaptive(zb_chooser *c) {
-  enum { SMALL = 96, LARGE = 256, FAR_RUNGS = 8 }; /* stages x micro-batches */
-  const int size = c->model.stages * c->asked->micro_batches, near = size > LARGE ? 8 : size > SMALL ? 16 : 32;
-  int64_t bytes = 0;
+  enum { SMALL = 96, LARGE = 256 }; /* stages x micro-batches */
+  const int size = c->model.stages * c->asked->micro_batches, rungs = size > LARGE ? 8 : size > SMALL ? 16 : 32;
+  int64_t bytes = c->plain_plan->exists ? c->plain_plan->most : 0;
   bool found = true;
-  for (int r = 0; r < c->ranks && c->plain_plan->exists; ++r)
-    if (c->plain_plan->bytes[r] > bytes) bytes = c->plain_plan->bytes[r];
+  if (bytes > c->limit + c->limit / 4) bytes = c->limit + c->limit / 4;
   ZB_TRY(zb_chooser_add_uniform(c));
-  while (found && (bytes = zb_level_below(bytes, FAR_RUNGS)) > 0)
-    ZB_TRY(fit_adaptive(c, bytes, &found));
-  bytes = zb_level_within(c->limit + c->limit / 4, near);
-  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, near))
+  while (found && (bytes = zb_level_below(bytes, rungs)) > 0)
     ZB_TRY(fit_adaptive(c, bytes, &found));
   return NULL;
 }

@@ -4,13 +4,13 @@
 
 #include "passes/choose/chooser.h"
 
-/* For a rule. Each number of bytes of a ladder, from the limit down, has its gradients, whatever the limit is. */
+/* Choices to compare. Each number of bytes of a ladder has its gradients, whatever the limit is. */
 zb_status zb_fit_rule(zb_chooser *c) ZB_MUST_USE;
-/* For a rule that keeps a limit: choices to compare. */
+/* The same for a rule that keeps a limit. */
 zb_status zb_fit_adaptive(zb_chooser *c) ZB_MUST_USE;
-/* For a search: choices to compare beside those of a ladder, */
+/* For a search: beside those of a ladder. */
 zb_status zb_fit_searched(zb_chooser *c) ZB_MUST_USE;
-/* and then takes from B what the order of the best plan does not need there. */
+/* For a search, after all were compared: takes from B what the order of the best plan does not need there. */
 zb_status zb_fit_best(zb_chooser *c) ZB_MUST_USE;
 
 /* The least step of the order of the best plan with any gradients in B (out->split_bound_ps; 0: not known), and whether

@@ -367,6 +367,7 @@ void zb_picks_peaks(zb_pick_model *m, const zb_pick *picks, int64_t *peak) {
 
 /* The sums of the share count less than plans take: the rest is as of the pick before. */
 static zb_status fit_rank(zb_pick_model *m, int rank, int64_t bytes, int64_t peak, zb_pick *pick) {
+  enum { FIT_WORK = 50000 };
   zb_level *level = &m->level[pick->level];
   const zb_share *share = zb_picked_share(m, *pick);
   zb_split_problem split = split_of(m, level);
@@ -374,7 +375,7 @@ static zb_status fit_rank(zb_pick_model *m, int rank, int64_t bytes, int64_t pea
   for (int g = 0; g < level->w.group_count; ++g)
     zb_w_group_set(&level->w, g, share->in_b[g]);
   const int64_t beside = peak - zb_split_peak(&split, rank);
-  ZB_TRY(zb_split_choose_rank(&split, rank, bytes - beside, 0, m->fit_work, &least_ps));
+  ZB_TRY(zb_split_choose_rank(&split, rank, bytes - beside, 0, FIT_WORK, &least_ps));
   return find_share(m, level, rank, false, &pick->share);
 }
 
@@ -424,12 +425,8 @@ static zb_status read_program(zb_pick_model *m) {
 
 zb_status zb_pick_model_init(zb_choice_search *search, const zb_asked *asked, const zb_choice *above,
                              zb_pick_model *out) {
-  *out = (zb_pick_model){.search = search,
-                         .asked = asked,
-                         .above = above,
-                         .metric = asked->metric,
-                         .keeps_limit = asked->keeps_limit,
-                         .fit_work = ZB_FIT_WORK_QUICK};
+  *out = (zb_pick_model){
+      .search = search, .asked = asked, .above = above, .metric = asked->metric, .keeps_limit = asked->keeps_limit};
   out->chooses_again = strcmp(asked->recompute, "auto") == 0 && !(above->decided & ZB_CHOICE_AGAIN);
   out->chooses_in_b = strcmp(asked->split, "auto") == 0;
   ZB_TRY(read_program(out));

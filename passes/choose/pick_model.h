@@ -13,8 +13,6 @@
 #include "passes/choose/split_choice.h"
 #include "passes/stages/functions/chosen.h"
 
-/* Of split_choice.h, for a rank: what a first look at gradients takes. */
-enum { ZB_FIT_WORK_QUICK = 50000 };
 enum { ZB_LAYER_LEVELS = 4, ZB_LEVELS_MAX = 2 + ZB_LAYER_LEVELS };
 
 typedef struct zb_pick {
@@ -64,7 +62,6 @@ typedef struct zb_pick_model {
   zb_job_waits *waits;  /* [stages] */
   int64_t *base_bytes;  /* [ranks] */
   int64_t jobs;         /* simulated so far */
-  int64_t fit_work;     /* of split_choice.h, for a rank */
 } zb_pick_model;
 
 /* What the model has with some picks. */

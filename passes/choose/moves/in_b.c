@@ -60,17 +60,11 @@ static zb_status find_promise(zb_choice_search *search, const zb_asked *asked, c
 
 static zb_status choose(zb_chooser *c, zb_found *out) {
   const zb_candidate *plan;
-  if (c->asked->searches) {
-    ZB_TRY(zb_ladder_find(c));
-    ZB_TRY(zb_fit_searched(c));
-    ZB_TRY(zb_chooser_compare(c));
-    ZB_TRY(zb_fit_best(c));
-  } else if (c->asked->keeps_limit) {
-    ZB_TRY(zb_fit_adaptive(c));
-    ZB_TRY(zb_chooser_compare(c));
-  } else {
-    ZB_TRY(zb_fit_rule(c));
-  }
+  const bool searches = c->asked->searches;
+  if (searches) ZB_TRY(zb_ladder_find(c));
+  ZB_TRY((searches ? zb_fit_searched : c->asked->keeps_limit ? zb_fit_adaptive : zb_fit_rule)(c));
+  ZB_TRY(zb_chooser_compare(c));
+  if (searches) ZB_TRY(zb_fit_best(c));
   if (!c->best) ZB_TRY(zb_chooser_try(c, c->plain, &plan));
   *out = (zb_found){.split_ps = c->plain_plan->step_ps, .split_bytes = c->plain_plan->most};
   ZB_TRY(zb_fit_bound(c, out));
