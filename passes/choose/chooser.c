@@ -2,6 +2,8 @@
 
 #include "passes/choose/chooser.h"
 
+#include "passes/choose/levels.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,15 +145,28 @@ static zb_picked *most_promising(const zb_chooser *c) {
   return best;
 }
 
-/* Of a rule that keeps a limit an order for less memory may be the faster one, as it counts without messages: then the
- * order for the bytes that the choice was made for counts, which is among what the rule is asked for. */
+/* *best: with the order that the schedule finds within so many bytes, if that is faster. */
+static zb_status look_within(zb_chooser *c, const zb_picked *it, int64_t bytes, zb_outlook *best) {
+  zb_outlook next;
+  ZB_TRY(zb_picks_look_within(&c->model, it->picks, bytes, zb_chooser_longest(c), &next));
+  if (next.step_ps < best->step_ps) *best = next;
+  return NULL;
+}
+
+/* Of a rule that keeps a limit an order for less memory may be the faster one, as it counts without messages: then that
+ * for the bytes that the choice was made for counts, or of several below the limit. So does an order for more, whose
+ * plan takes less than the model says. All are among what the rule is asked for (moves/order.c). */
 static zb_status look(zb_chooser *c, zb_picked *it) {
-  const double known_ps = zb_chooser_longest(c);
-  zb_outlook less;
-  ZB_TRY(zb_picks_look_within(&c->model, it->picks, c->limit, known_ps, &it->model));
-  if (!it->bytes || it->bytes >= c->limit || !zb_chooser_is_too_slow(c, it->model.step_ps)) return NULL;
-  ZB_TRY(zb_picks_look_within(&c->model, it->picks, it->bytes, known_ps, &less));
-  if (less.step_ps < it->model.step_ps) it->model = less;
+  enum { MORE = 16, RUNGS = 8 };
+  it->model = (zb_outlook){.step_ps = INT64_MAX};
+  ZB_TRY(look_within(c, it, c->limit, &it->model));
+  if (c->asked->searches) return NULL;
+  if (it->model.step_ps == INT64_MAX) ZB_TRY(look_within(c, it, c->limit + c->limit / MORE, &it->model));
+  if (it->bytes && it->bytes < c->limit && zb_chooser_is_too_slow(c, it->model.step_ps))
+    return look_within(c, it, it->bytes, &it->model);
+  int64_t bytes = zb_level_within(c->limit, RUNGS);
+  for (int i = 0; i < RUNGS && !it->bytes && bytes; ++i, bytes = zb_level_below(bytes, RUNGS))
+    ZB_TRY(look_within(c, it, bytes, &it->model));
   return NULL;
 }
 
@@ -171,13 +186,10 @@ static zb_status compare_searched(zb_chooser *c) {
       continue;
     }
     next->state = ZB_PICKED_DONE;
-    if (may_fit(c, next)) ZB_TRY(zb_chooser_try(c, next->picks, &plan));
+    if (next->model.step_ps < INT64_MAX) ZB_TRY(zb_chooser_try(c, next->picks, &plan));
   }
-  /* The model has less room for a rule than a plan gives it. */
-  const bool nothing_fits = !zb_chooser_is_within(c);
-  for (size_t i = 0; i < c->choices.count && nothing_fits; ++i)
-    if (c->choices.items[i].is_small || !c->asked->searches)
-      ZB_TRY(zb_chooser_try(c, c->choices.items[i].picks, &plan));
+  for (size_t i = 0; i < c->choices.count && !zb_chooser_is_within(c); ++i)
+    if (c->choices.items[i].is_small) ZB_TRY(zb_chooser_try(c, c->choices.items[i].picks, &plan));
   return NULL;
 }
 

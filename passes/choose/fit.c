@@ -71,16 +71,20 @@ zb_status zb_fit_searched(zb_chooser *c) {
   return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS), &found);
 }
 
-/* From the most that the order without a limit takes, or what is above the limit by a quarter, down to what no order
- * keeps. Orders of large programs take their time, so these have fewer rungs. */
+/* From the most that the order without a limit takes, down to what no order keeps: rungs that do not depend on the
+ * limit, and more of them around it. Orders of large programs take their time, so these have fewer. */
 zb_status zb_fit_adaptive(zb_chooser *c) {
-  enum { SMALL = 96, LARGE = 256 }; /* stages x micro-batches */
-  const int size = c->model.stages * c->asked->micro_batches, rungs = size > LARGE ? 8 : size > SMALL ? 16 : 32;
-  int64_t bytes = c->plain_plan->exists ? c->plain_plan->most : 0;
+  enum { SMALL = 96, LARGE = 256, FAR_RUNGS = 8 }; /* stages x micro-batches */
+  const int size = c->model.stages * c->asked->micro_batches, near = size > LARGE ? 8 : size > SMALL ? 16 : 32;
+  int64_t bytes = 0;
   bool found = true;
-  if (bytes > c->limit + c->limit / 4) bytes = c->limit + c->limit / 4;
+  for (int r = 0; r < c->ranks && c->plain_plan->exists; ++r)
+    if (c->plain_plan->bytes[r] > bytes) bytes = c->plain_plan->bytes[r];
   ZB_TRY(zb_chooser_add_uniform(c));
-  while (found && (bytes = zb_level_below(bytes, rungs)) > 0)
+  while (found && (bytes = zb_level_below(bytes, FAR_RUNGS)) > 0)
+    ZB_TRY(fit_adaptive(c, bytes, &found));
+  bytes = zb_level_within(c->limit + c->limit / 4, near);
+  for (; bytes > c->limit - c->limit / 8; bytes = zb_level_below(bytes, near))
     ZB_TRY(fit_adaptive(c, bytes, &found));
   return NULL;
 }
