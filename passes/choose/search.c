@@ -191,9 +191,22 @@ static zb_status note(zb_choice_search *search, const zb_asked *asked, const zb_
   return NULL;
 }
 
+/* Of a rule that has no order within the limit: what would be enough. */
+static zb_status say_enough(zb_choice_search *search, const zb_asked *asked, zb_candidate *found) {
+  zb_found again = {0};
+  search->says_why = true;
+  ZB_TRY(zb_move_order.decide(search, asked, &found->choice, &again));
+  if (!again.candidate->why) return NULL;
+  zb_status_free(found->why);
+  found->why = again.candidate->why;
+  ((zb_candidate *)again.candidate)->why = NULL;
+  return NULL;
+}
+
 /* There is no plan: the schedule has no order, or a pass says why, now aloud. */
 static zb_status say(zb_choice_search *search, const zb_asked *asked, zb_candidate *found) {
   const zb_judged *framed;
+  if (zb_status_code(found->why) == ZB_INFEASIBLE) ZB_TRY(say_enough(search, asked, found));
   zb_status why = found->why;
   const bool has_text = search->judge.options_of_zbc || zb_status_code(why) == ZB_INFEASIBLE;
   found->why = NULL;

@@ -25,6 +25,7 @@ typedef struct zb_choice_search {
   ZB_LIST(zb_found) answers;
   double slack; /* what is slower than the best by more than that factor need not be the best of its kind */
   int cuts_tried;
+  bool says_why;    /* the search has ended without a plan: a row says what would be enough */
   int64_t first_ps; /* the step before other cuts were tried; INT64_MAX: there was no plan */
 } zb_choice_search;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """More memory is never slower: settings drawn at random, each within LIMITS limits of the ladder that zbc rounds limits
-to. Of a setting, the step by its metric never grows with the limit, a limit that can be kept stays one, and every plan
-keeps its limit.
+to. Of a setting, the step by its metric never grows with the limit, a limit that can be kept stays one, every plan
+keeps its limit, and the bytes that the first refusal says to be enough are.
 
     monotone.py [--bin BUILD/bin] [--jobs 2] [--count 12] [--first 0] [--seed 38] [--keep FILE] [--seconds S]
 
@@ -13,6 +13,7 @@ import json
 import math
 import os
 import random
+import re
 import sys
 import time
 
@@ -99,7 +100,7 @@ class Monotone:
         most = needed(self.suite, model, arguments, out)
         if not most:
             return
-        least_step, with_limit = math.inf, 0
+        least_step, with_limit, refused = math.inf, 0, False
         for limit in draw_limits(random.Random(f"{self.seed} {number} limits"), most):
             if time.monotonic() > self.end:
                 return
@@ -111,6 +112,9 @@ class Monotone:
                 self.expect(done.returncode in (1, 2), line, f"exit {done.returncode}, {done.stderr[:400]}")
                 return
             summary = json.loads(done.stdout) if done.returncode == 0 else None
+            if not summary and not refused:
+                refused = True
+                self.enough(model, arguments, out, line, done.stderr)
             step = step_of(summary, metric) if summary else math.inf
             self.kept += summary is not None
             self.expect(not summary or max(summary["memory"]) <= limit, line, "does not keep the limit")
@@ -118,6 +122,14 @@ class Monotone:
                         f"setting {number}: {step:.9g} s, within {with_limit} {least_step:.9g} s")
             if step < least_step:
                 least_step, with_limit = step, limit
+
+    def enough(self, model, arguments, out, line, text):
+        named = re.search(r"(\d+) bytes are enough", text)
+        if not named:
+            return
+        done = self.suite.run("zbc", model, "-o", out, *arguments, "--memory-limit", named[1])
+        self.compiles += 1
+        self.expect(done.returncode == 0, line, f"{named[1]} bytes are not enough: {done.stderr[:400]}")
 
     def expect(self, good, line, text):
         if not self.suite.check(good, f"{line}: {text}"):

@@ -17,6 +17,7 @@
 #include "passes/stages/jobs/orders.h"
 #include "passes/stages/jobs/schedule_file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static zb_status time_order(const zb_problem *problem, const zb_order *order, int64_t *out_ps) {
@@ -264,22 +265,61 @@ static zb_status fit_rule(fitting *f) {
   return f->best ? NULL : fit_rule_within(f, limit, &hopeless);
 }
 
-/* status says that a rule has no order within the limit: adds what of the limit it had, and what has one. */
-static zb_status explain(const fitting *f, const zb_candidate *serial, zb_status status) {
-  char limit[64], most[64];
-  if (f->other_bytes)
+/* The least limit of a row above this one for which the rule has a plan; 0: none of them. No rule needs far less than
+ * one micro-batch at a time. */
+static zb_status find_enough(fitting *f, const zb_candidate *serial, int64_t *out) {
+  enum { RUNGS = 32, TRIES = 128 };
+  const zb_asked *asked = f->asked;
+  const int64_t least = serial->most - serial->most / 4;
+  zb_asked more = *asked;
+  zb_status status = NULL;
+  *out = 0;
+  if (more.limit < least) more.limit = least;
+  f->asked = &more;
+  f->problem.rank_limit_bytes = f->rank_limit;
+  for (int i = 0; i < TRIES && !f->best && !status; ++i) {
+    bool fits = false, hopeless = false;
+    more.limit = zb_level_within(more.limit + more.limit / RUNGS + 1, RUNGS);
+    status = adjust(f, more.limit, &fits, &hopeless);
+    if (!is_infeasible(status)) continue;
+    zb_status_free(status);
+    status = NULL;
+  }
+  if (!status && f->best) *out = more.limit;
+  f->best = NULL;
+  f->asked = asked;
+  f->problem.rank_limit_bytes = NULL;
+  return status;
+}
+
+/* status says that a rule has no order within the limit: adds what of the limit it had, and what has one. What is
+ * enough is looked for once a compile, as that takes as long as many plans. */
+static zb_status explain(fitting *f, const zb_candidate *serial, zb_status status) {
+  const int64_t other = f->other_bytes;
+  char limit[64], most[64], enough[80] = "";
+  int64_t bytes = 0;
+  if (other)
     status = zb_status_note(status, "of the %s of a rank, messages, inputs and packing take up to %s",
                             zb_bytes_exact_text((uint64_t)f->asked->limit, limit),
-                            zb_bytes_exact_text((uint64_t)f->other_bytes, most));
+                            zb_bytes_exact_text((uint64_t)other, most));
+  if (f->search->says_why) {
+    zb_status failed = find_enough(f, serial, &bytes);
+    if (failed) {
+      zb_status_free(status);
+      return failed;
+    }
+  }
+  if (bytes) (void)snprintf(enough, sizeof enough, "%lld bytes are enough; ", (long long)bytes);
   if (serial->most <= f->asked->limit)
-    return zb_status_hint(status, "schedule search finds an order within every limit that one micro-batch fits");
+    return zb_status_hint(status, "%s%sschedule search finds an order within every limit that one micro-batch fits",
+                          enough, bytes ? "or " : "");
   const zb_asked *given = f->search->given;
   const bool has_less = strcmp(given->recompute, "auto") != 0 && strcmp(given->recompute, "all") != 0;
   const bool may_cut = !*zb_pass_option(given->pass, "cuts") && !*zb_pass_option(given->pass, "layout");
   return zb_status_hint(status,
-                        "one micro-batch at a time takes %s, and other orders of these stages little less%s; %suse "
+                        "%sone micro-batch at a time takes %s, and other orders of these stages little less%s; %suse "
                         "%smore ranks or smaller micro-batches",
-                        zb_bytes_exact_text((uint64_t)serial->most, most),
+                        enough, zb_bytes_exact_text((uint64_t)serial->most, most),
                         may_cut ? ": schedule search may cut them elsewhere" : "", may_cut ? "or " : "",
                         has_less ? "--recompute auto, " : "");
 }

@@ -4,7 +4,7 @@ set -u
 model=$1 out=$2
 takes() {
   zbc "$model" -o "$out" --ranks 4 --micro-batches 6 --memory-limit 1K "$@" 2>&1 |
-    sed -n 's/.*hint: one micro-batch at a time takes .*(\([0-9,]*\) bytes).*/\1/p' | tr -d ,
+    sed -n 's/.*one micro-batch at a time takes .*(\([0-9,]*\) bytes).*/\1/p' | tr -d ,
 }
 least() {
   option=$1
