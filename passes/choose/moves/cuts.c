@@ -398,7 +398,7 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   if (!asked->cuts_are_open) return zb_cuts_few_tried(search, asked, out);
   const bool has_plan = zb_candidate_fits(out->candidate, asked->limit);
   search->first_ps = has_plan ? out->candidate->step_ps : INT64_MAX;
-  if (!has_plan) ZB_TRY(zb_cuts_few_tried(search, asked, out));
+  ZB_TRY(zb_cuts_few_tried(search, asked, out));
   if (zb_cuts_are_hopeless(asked, out->candidate)) return NULL;
   ZB_TRY(zb_cuts_trials(search, asked, out->candidate, &trials));
   trials = (trials + 1) / 2; /* as many as the best of several placements gets */

@@ -42,7 +42,7 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   if (!best->candidate) return NULL;
   const bool has_plan = zb_candidate_fits(best->candidate, asked->limit);
   const int64_t first_ps = search->first_ps = has_plan ? best->candidate->step_ps : INT64_MAX;
-  if (!has_plan) ZB_TRY(zb_cuts_few_tried(search, asked, best));
+  ZB_TRY(zb_cuts_few_tried(search, asked, best));
   *out = best[0];
   if (!asked->cuts_are_open || zb_cuts_are_hopeless(asked, best->candidate)) return NULL;
   int left;
