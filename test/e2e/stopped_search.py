@@ -25,7 +25,7 @@ END_SECONDS = 30
 GPT2, LLAMA = (os.path.join(common.DATA, name + "-small.onnx") for name in ("gpt2", "llama"))
 LONG = (GPT2, "--ranks", 4, "--micro-batches", 8, "--schedule", "search:budget=100000000")  # minutes
 LATE = (LLAMA, "--ranks", 4, "--micro-batches", 32, "--recompute", "auto", "--memory-limit", "1M")  # a plan in seconds
-LINE = re.compile(r"\rsearch (\d+) s: (\d+) plans, (none yet within the limit|best step [0-9.]+ [mu]s in [0-9.]+ \w+, "
+LINE = re.compile(r"\rsearch (\d+) s: (\d+) plans, (none yet within the limit|best [0-9.]+ [mu]s in [0-9.]+ \w+, "
                   r"bound [0-9.]+ [mu]s; \^C takes it)\x1b\[K")
 ENDS, STOPPED = "a second Ctrl-C ends zbc at once", "zbc: the search was stopped: this is the best plan so far"
 
@@ -171,7 +171,7 @@ def twice(s):
     before, ended = common.folder_bytes(plan), []
     while len(ended) < 20 and -signal.SIGINT not in ended:
         zbc = Terminal(s.zbc, *LATE, "-o", plan)
-        zbc.until("none yet within the limit|best step")
+        zbc.until("none yet within the limit|best [0-9]")
         zbc.press()
         zbc.until(ENDS)
         zbc.press()

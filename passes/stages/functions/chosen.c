@@ -148,6 +148,8 @@ static int *gradient_nodes(const zb_w_groups *w, zb_arena *arena, int *out_count
 
 static zb_status unknown_gradient(const zb_choice *choice, const zb_choice_item *item, const zb_w_groups *w,
                                   const int *nodes, int count, zb_arena *arena) {
+  if (!item->glob && count == 0)
+    return zb_choice_error(choice, item->at, "there is no gradient %d: the program has none", item->end - 1);
   if (!item->glob)
     return zb_choice_error(choice, item->at, "there is no gradient %d: the program has gradients 0..%d", item->end - 1,
                            count - 1);
