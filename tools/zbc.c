@@ -7,6 +7,7 @@
 #include "tools/command/outputs.h"
 #include "zb/compiler.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -522,9 +523,12 @@ static zb_status take_model(void *settings, const char *word) {
   return zb_status_hint(ZB_ERROR(USAGE, "two models are given: '%s' and '%s'", model, word), "one model at a time");
 }
 
-/* What is written must not be what is read. -o keeps what others put into the folder. */
+/* What is written must not be what is read, or what else is written. -o keeps what others put into the folder. */
 static zb_status check_files(const options *o) {
-  output_place outputs[ROWS] = {{"-o", o->params.import_only ? o->params.output : NULL, false}};
+  static const char *const names[] = {"plan.zb", "weights.safetensors", "constants.safetensors"};
+  enum { NAMES = sizeof names / sizeof names[0] };
+  char paths[NAMES][PATH_MAX];
+  output_place outputs[ROWS + NAMES] = {{"-o", o->params.import_only ? o->params.output : NULL, false}};
   input_place inputs[ROWS] = {{"the model", o->params.model}};
   int written = 1, read = 1;
   for (int i = 0; i < ROWS; ++i) {
@@ -532,7 +536,12 @@ static zb_status check_files(const options *o) {
     if (rows[i].kind == OPTION_OUT) outputs[written++] = (output_place){rows[i].option, *text, false};
     if (rows[i].kind == OPTION_IN) inputs[read++] = (input_place){rows[i].option, *text};
   }
-  return outputs_spare(outputs, written, inputs, read);
+  ZB_TRY(outputs_spare(outputs, written, inputs, read));
+  for (int i = 0; i < NAMES && o->params.output && !o->params.import_only; ++i) {
+    const int length = snprintf(paths[i], sizeof paths[i], "%s/%s", o->params.output, names[i]);
+    if (length > 0 && (size_t)length < sizeof paths[i]) outputs[written++] = (output_place){"-o", paths[i], false};
+  }
+  return outputs_apart(outputs, written);
 }
 
 static bool writes_nothing(const options *o) {

@@ -303,6 +303,9 @@ def bad_options(c):
         over = c.suite.run("zbc", own, "-o", c.path("owned"), option, own)
         c.expect(f"zbc: {option} over the model", over, 2, "would write over what is read: " + said)
     c.suite.check(os.path.getsize(own) == os.path.getsize(GPT2), "the model is as it was")
+    for option, name in (("--choice-out", "weights.safetensors"), ("--csv", "plan.zb"), ("--timeline", "plan.zb")):
+        over = c.suite.run("zbc", own, "-o", c.path("owned"), option, os.path.join(c.path("owned"), name))
+        c.expect(f"zbc: {option} over {name} of the plan", over, 2, f"{option} and -o would write the same file")
     c.expect("zbc: output folder cannot be made", process, 4, "/proc/nothing", hint=False)
 
 

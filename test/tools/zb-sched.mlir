@@ -63,7 +63,7 @@
 // METRIC: --metric: expected barrier, stage or period, got 'best'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --memory-limit 800000 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: 1f1b needs 4.0 MiB (4,194,304 bytes) on rank 0, and the limit is 781.2 KiB (800,000 bytes)
-// ALONE: note: one micro-batch alone needs 1.0 MiB (1,048,576 bytes) on rank 0: no schedule fits
+// ALONE: note: one micro-batch alone needs 1.0 MiB (1,048,576 bytes) on rank 0: no order of these stages fits
 // RUN: not zb-sched --ranks 4 --micro-batches 0 --schedule 1f1b 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: --micro-batches: expected a whole number of 1 to 1000000, got '0'
 // RUN: not zb-sched --ranks 4 --micro-batches 8 --schedule 1f1b --costs f=inf 2>&1 | FileCheck %s --check-prefix=INFINITE

@@ -296,7 +296,7 @@ static zb_status find_enough(fitting *f, const zb_candidate *serial, int64_t *ou
  * enough is looked for once a compile, as that takes as long as many plans. */
 static zb_status explain(fitting *f, const zb_candidate *serial, zb_status status) {
   const int64_t other = f->other_bytes;
-  char limit[64], most[64], enough[80] = "";
+  char limit[64], most[64], enough[64] = "";
   int64_t bytes = 0;
   if (other)
     status = zb_status_note(status, "of the %s of a rank, messages, inputs and packing take up to %s",
@@ -309,19 +309,19 @@ static zb_status explain(fitting *f, const zb_candidate *serial, zb_status statu
       return failed;
     }
   }
-  if (bytes) (void)snprintf(enough, sizeof enough, "%lld bytes are enough; ", (long long)bytes);
-  if (serial->most <= f->asked->limit)
-    return zb_status_hint(status, "%s%sschedule search finds an order within every limit that one micro-batch fits",
-                          enough, bytes ? "or " : "");
   const zb_asked *given = f->search->given;
+  const bool has_split = strcmp(given->split, "all") == 0 || strcmp(given->split, "products") == 0;
   const bool has_less = strcmp(given->recompute, "auto") != 0 && strcmp(given->recompute, "all") != 0;
   const bool may_cut = !*zb_pass_option(given->pass, "cuts") && !*zb_pass_option(given->pass, "layout");
-  return zb_status_hint(status,
-                        "%sone micro-batch at a time takes %s, and other orders of these stages little less%s; %suse "
-                        "%smore ranks or smaller micro-batches",
-                        enough, zb_bytes_exact_text((uint64_t)serial->most, most),
-                        may_cut ? ": schedule search may cut them elsewhere" : "", may_cut ? "or " : "",
-                        has_less ? "--recompute auto, " : "");
+  const bool may_order = serial->most <= f->asked->limit;
+  if (bytes) (void)snprintf(enough, sizeof enough, "%lld bytes are enough; or ", (long long)bytes);
+  return zb_status_hint(status, "%suse %s%s%smore ranks or smaller micro-batches", enough,
+                        may_order
+                            ? "--schedule search, which finds an order within every limit that one micro-batch at "
+                              "a time fits, "
+                        : may_cut ? "--schedule search, which may cut the stages elsewhere, "
+                                  : "",
+                        has_split ? "--split auto, " : "", has_less ? "--recompute auto, " : "");
 }
 
 /* Nothing fits: a search has the order that needs least, a rule has none. */

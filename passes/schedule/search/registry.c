@@ -204,7 +204,7 @@ static zb_status check_memory(const zb_schedule_def *schedule, const zb_problem 
         (long long)peak[worst]);
   const int64_t alone = above ? alone_bytes(problem, worst) : 0;
   if (above && alone > zb_rank_limit(problem, worst))
-    status = zb_status_note(status, "one micro-batch alone needs %s on rank %d: no schedule fits",
+    status = zb_status_note(status, "one micro-batch alone needs %s on rank %d: no order of these stages fits",
                             zb_bytes_exact_text((uint64_t)alone, least), worst);
   zb_free(peak);
   return status;

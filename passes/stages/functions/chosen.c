@@ -79,14 +79,14 @@ static bool is_transparent(const zb_recompute *r, int node) { return (r->flow.no
 static zb_status set_again(const zb_choice *choice, const zb_choice_item *item, zb_recompute *r, const zb_node *node,
                            int place) {
   const char *name = zb_location_name(node->op);
+  if (item->result >= node->result_count)
+    return zb_choice_error(choice, item->at, "place %d has %d results, there is no result %d", place,
+                           node->result_count, item->result);
   if (is_transparent(r, node->number)) return NULL;
   if (!zb_recompute_may_run_again(r, node->number))
     return zb_status_hint(zb_choice_error(choice, item->at, "place %d, %s, cannot be computed again", place,
                                           name ? name : "which has no name"),
                           "it makes what a step reports, or may have effects: leave it out");
-  if (item->result >= node->result_count)
-    return zb_choice_error(choice, item->at, "place %d has %d results, there is no result %d", place,
-                           node->result_count, item->result);
   ZB_FOR_EACH_RESULT(value, node)
     if (item->result < 0 || value == node->result_begin + item->result) r->again[value] = true;
   return NULL;

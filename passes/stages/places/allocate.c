@@ -838,22 +838,24 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
   return NULL;
 }
 
-/* What needs less, of what is not asked for yet. A choice that was given is compiled as it is. */
+/* What needs less, of what is not asked for yet. */
 static zb_status hint_less(const zb_pass *pass, MlirOperation module, uint64_t enough, zb_status status) {
   const zb_compile_state *state = pass->state;
-  const bool is_fixed =
-      (state && state->choice && state->choice != state->found) || zb_has_attribute(module, ZB_ATTR_INFERENCE);
-  const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE), *again = zb_pass_option(pass, "recompute");
+  const bool is_chosen = state && state->choice && state->choice != state->found;
+  const bool is_fixed = is_chosen || zb_has_attribute(module, ZB_ATTR_INFERENCE);
+  const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE);
+  const char *again = zb_pass_option(pass, "recompute"), *split = zb_pass_option(pass, "split");
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
   const bool is_least = is_fixed || strcmp(again, "auto") == 0 || strcmp(again, "all") == 0;
-  const char *less = is_least ? "" : ", or --recompute auto";
+  const bool is_split = !is_fixed && (strcmp(split, "all") == 0 || strcmp(split, "products") == 0);
+  if (is_chosen)
+    return zb_status_hint(status, "%llu bytes are enough; or let zbc choose for this limit: without --choice",
+                          (unsigned long long)enough);
   /* It has come down to one micro-batch at a time: other orders may need a little less than this one. */
-  if (def && def->keeps_limit)
-    return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s",
-                          (unsigned long long)enough, less);
-  return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s%s",
-                        (unsigned long long)enough, less,
-                        is_fixed ? "" : ", or look for an order within the limit (--schedule search)");
+  return zb_status_hint(
+      status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s%s%s", (unsigned long long)enough,
+      is_split ? ", or --split auto" : "", is_least ? "" : ", or --recompute auto",
+      is_fixed || (def && def->keeps_limit) ? "" : ", or look for an order within the limit (--schedule search)");
 }
 
 /* Names the rank that needs most: one retry with that number succeeds. */

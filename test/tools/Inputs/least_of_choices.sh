@@ -1,10 +1,10 @@
-# What a rule without an order within the limit says that one micro-batch at a time takes is, with --split auto and
-# --recompute auto, the fewest bytes of what these can choose: least_of_choices.sh MODEL OUT
+# What a rule without an order within the limit says to be enough is, with --split auto and --recompute auto, the
+# fewest bytes of what these can choose: least_of_choices.sh MODEL OUT
 set -u
 model=$1 out=$2
 takes() {
   zbc "$model" -o "$out" --ranks 4 --micro-batches 6 --memory-limit 1K "$@" 2>&1 |
-    sed -n 's/.*one micro-batch at a time takes .*(\([0-9,]*\) bytes).*/\1/p' | tr -d ,
+    sed -n 's/.*hint: \([0-9]*\) bytes are enough.*/\1/p'
 }
 least() {
   option=$1
