@@ -48,8 +48,8 @@ static void draw(const zb_search_state *state) {
   const long long seconds = (long long)(shown.last - shown.first);
   char line[256], step[32], bytes[32], bound[32];
   if (state->best_seconds > 0)
-    snprintf(line, sizeof line, "search %lld s: %d plans, best %s in %s, bound %s; ^C takes it", seconds,
-             state->plans, zb_time_text(state->best_seconds, step), zb_bytes_text(state->best_bytes, bytes),
+    snprintf(line, sizeof line, "search %lld s: %d plans, best %s in %s, bound %s; ^C takes it", seconds, state->plans,
+             zb_time_text(state->best_seconds, step), zb_bytes_text(state->best_bytes, bytes),
              zb_time_text(state->bound_seconds, bound));
   else
     snprintf(line, sizeof line, "search %lld s: %d plans, none yet within the limit", seconds, state->plans);

@@ -848,14 +848,15 @@ static zb_status hint_less(const zb_pass *pass, MlirOperation module, uint64_t e
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
   const bool is_least = is_fixed || strcmp(again, "auto") == 0 || strcmp(again, "all") == 0;
   const bool is_split = !is_fixed && (strcmp(split, "all") == 0 || strcmp(split, "products") == 0);
+  const bool has_order =
+      !is_fixed && !(def && def->keeps_limit); /* those have come down to one micro-batch at a time */
   if (is_chosen)
     return zb_status_hint(status, "%llu bytes are enough; or let zbc choose for this limit: without --choice",
                           (unsigned long long)enough);
-  /* It has come down to one micro-batch at a time: other orders may need a little less than this one. */
-  return zb_status_hint(
-      status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s%s%s", (unsigned long long)enough,
-      is_split ? ", or --split auto" : "", is_least ? "" : ", or --recompute auto",
-      is_fixed || (def && def->keeps_limit) ? "" : ", or look for an order within the limit (--schedule search)");
+  return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s%s%s",
+                        (unsigned long long)enough, is_split ? ", or --split auto" : "",
+                        is_least ? "" : ", or --recompute auto",
+                        has_order ? ", or look for an order within the limit (--schedule search)" : "");
 }
 
 /* Names the rank that needs most: one retry with that number succeeds. */
