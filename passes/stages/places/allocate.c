@@ -838,24 +838,24 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
   return NULL;
 }
 
-/* What needs less, of what is not asked for yet. */
+static bool is_word(const char *text, const char *one, const char *other) {
+  return strcmp(text, one) == 0 || strcmp(text, other) == 0;
+}
+
+/* What needs less, of what is not asked for yet. What keeps a limit has come down to one micro-batch at a time. */
 static zb_status hint_less(const zb_pass *pass, MlirOperation module, uint64_t enough, zb_status status) {
   const zb_compile_state *state = pass->state;
   const bool is_chosen = state && state->choice && state->choice != state->found;
-  const bool is_fixed = is_chosen || zb_has_attribute(module, ZB_ATTR_INFERENCE);
+  const bool is_open = !is_chosen && !zb_has_attribute(module, ZB_ATTR_INFERENCE);
   const char *schedule = zb_get_string(module, ZB_ATTR_SCHEDULE);
-  const char *again = zb_pass_option(pass, "recompute"), *split = zb_pass_option(pass, "split");
   const zb_schedule_def *def = schedule ? zb_schedule_find(schedule, NULL) : NULL;
-  const bool is_least = is_fixed || strcmp(again, "auto") == 0 || strcmp(again, "all") == 0;
-  const bool is_split = !is_fixed && (strcmp(split, "all") == 0 || strcmp(split, "products") == 0);
-  const bool has_order =
-      !is_fixed && !(def && def->keeps_limit); /* those have come down to one micro-batch at a time */
-  if (is_chosen)
-    return zb_status_hint(status, "%llu bytes are enough; or let zbc choose for this limit: without --choice",
-                          (unsigned long long)enough);
-  return zb_status_hint(status, "%llu bytes are enough; or use more ranks or smaller micro-batches%s%s%s",
-                        (unsigned long long)enough, is_split ? ", or --split auto" : "",
-                        is_least ? "" : ", or --recompute auto",
+  const bool has_split = is_open && is_word(zb_pass_option(pass, "split"), "all", "products");
+  const bool has_less = is_open && !is_word(zb_pass_option(pass, "recompute"), "auto", "all");
+  const bool has_order = is_open && !(def && def->keeps_limit);
+  return zb_status_hint(status, "%llu bytes are enough; or %s%s%s%s", (unsigned long long)enough,
+                        is_chosen ? "let zbc choose for this limit: without --choice"
+                                  : "use more ranks or smaller micro-batches",
+                        has_split ? ", or --split auto" : "", has_less ? ", or --recompute auto" : "",
                         has_order ? ", or look for an order within the limit (--schedule search)" : "");
 }
 
