@@ -19,7 +19,6 @@
  * used again, the job or receive that writes there waits for the send, and a job waits for the messages that it reads.
  *
  * The limit of memory is checked against the packed arena.
- *
  * Tests: test/passes/allocate.mlir, test/passes/allocate-early.mlir. */
 
 #include "passes/stages/places/addresses.h"
@@ -70,8 +69,7 @@ typedef struct allocator {
   home *homes;        /* per value */
   int64_t *node_time; /* per node: when it happens in the simulated schedule */
   ZB_LIST(zb_piece)
-  items;           /* pieces of the slots region: a frame of one micro-batch or a value on its way; times are
-                      nodes */
+  items;           /* of the slots region: frames of one micro-batch and values on their way; times are nodes */
   int frame_items; /* the first of them are frames */
   ZB_LIST(pending_send) pending;
   bool *received;  /* per message: not waited for yet */
