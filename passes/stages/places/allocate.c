@@ -836,9 +836,7 @@ static zb_status allocate_one(void *context, zb_rank_work *work) {
   return NULL;
 }
 
-static bool is_word(const char *text, const char *one, const char *other) {
-  return strcmp(text, one) == 0 || strcmp(text, other) == 0;
-}
+static bool is_word(const char *x, const char *a, const char *b) { return strcmp(x, a) == 0 || strcmp(x, b) == 0; }
 
 /* What needs less, of what is not asked for yet. What keeps a limit has come down to one micro-batch at a time. */
 static zb_status hint_less(const zb_pass *pass, MlirOperation module, uint64_t enough, zb_status status) {
@@ -880,10 +878,10 @@ static zb_status check_limit(const zb_pass *pass, const rank_need *needs, int ra
 }
 
 static zb_result run(zb_pass *pass, MlirModule module) {
-  MlirOperation top = mlirModuleGetOperation(module);
+  const MlirOperation top = mlirModuleGetOperation(module);
+  const int ranks = zb_rank_count(module);
   uint64_t limit = 0;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
-  int ranks = zb_rank_count(module);
   allocation all = {.module = top, .memo = pass->program->memo, .needs = ZB_NEW(&pass->arena, rank_need, ranks)};
   ZB_PASS_TRY(pass, zb_arena_status(&pass->arena));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, allocate_one, &all, &pass->changes));
