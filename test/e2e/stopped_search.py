@@ -202,7 +202,8 @@ def at_any_time(s):
     long = (LLAMA, "--ranks", 4, "--micro-batches", 32)
     for words in (LATE, (*long, "--schedule", "search", "--recompute", "auto", "--memory-limit", "1800K"),
                   (*long, "--schedule", "search", "--split", "auto", "--memory-limit", "2M"),
-                  (*long, "--schedule", "search:budget=1000000", "--metric", "period", "--memory-limit", "2M")):
+                  (*long, "--schedule", "search:budget=1000000", "--metric", "period", "--memory-limit", "2M"),
+                  (LLAMA, "--ranks", 4, "--micro-batches", 16, "--schedule", "search:budget=1000000")):  # soon a plan
         for moment in sorted(chance.uniform(0.05, 4) for _ in range(4)):
             plan, choice = s.place("plan"), s.place("choice")
             process = subprocess.Popen([s.zbc, *map(str, words), "-o", plan, "--choice-out", choice],
