@@ -12,9 +12,9 @@ enum { LIMIT_RUNGS = 256, BOUND_JOBS = 2000000 };
 
 /* ---- Gradients alone, for a rule ---- */
 
-/* The fewest gradients that keep to the bytes: in the order that the rule makes without any in B, then in that for
- * these. *most: of the fullest rank; INT64_MAX: not even all of them do. */
-static zb_status fit_rung(zb_chooser *c, int64_t bytes, zb_pick *picks, int64_t *most) {
+/* Adds the fewest gradients that keep to the bytes: in the order that the rule makes without any in B, then in that for
+ * these. *most: what the first of them take on the fullest rank. */
+static zb_status add_rung(zb_chooser *c, int64_t bytes, zb_pick *picks, int64_t *most) {
   enum { FITS = 2 };
   zb_outlook now;
   zb_chooser_set_all(c, (zb_pick){0}, picks);
@@ -24,24 +24,29 @@ static zb_status fit_rung(zb_chooser *c, int64_t bytes, zb_pick *picks, int64_t 
       c->bytes[r] = bytes;
     ZB_TRY(zb_picks_fit(&c->model, c->bytes, picks));
     ZB_TRY(zb_picks_look(&c->model, picks, bytes, &now));
-    if (i == 0) *most = now.above == 0 ? now.most : INT64_MAX;
+    if (i == 0) *most = now.most;
     ZB_TRY(zb_chooser_add(c, picks, &now, 0));
   }
   return NULL;
 }
 
-/* Plans take up to some per cent less than the model says, or more: rungs begin so much above the limit. Without one
- * those around what 1F1B takes are enough: nobody asks for less. A rung for which the same comes of the gradients as
- * for the last one is left out. */
+/* From what the order takes without any gradient in B, two octaves down, whatever the limit is: what is there for one
+ * limit is there for all. A rung for which the same comes of the gradients as for the last one is left out. Without a
+ * limit, rungs around what 1F1B takes are enough: nobody asks for less. */
 zb_status zb_fit_rule(zb_chooser *c) {
-  enum { OFF = 50 };
-  const int64_t last = c->asked->limit ? 0 : c->limit - c->limit / OFF;
+  enum { OFF = 50, OCTAVES = 2 };
+  const int64_t off = c->limit / OFF;
   zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
-  int64_t bytes = zb_level_within(c->limit + c->limit / OFF, LIMIT_RUNGS), most = 0;
+  zb_outlook plain;
+  int64_t most;
   ZB_TRY(zb_arena_status(&c->arena));
   ZB_TRY(zb_chooser_add_uniform(c));
-  while (bytes > last && most < INT64_MAX) {
-    ZB_TRY(fit_rung(c, bytes, picks, &most));
+  ZB_TRY(zb_picks_look(&c->model, c->plain, 0, &plain));
+  int64_t bytes = plain.most, last = bytes >> OCTAVES;
+  if (!c->asked->limit && bytes > c->limit + off) bytes = c->limit + off;
+  if (!c->asked->limit) last = c->limit - off;
+  for (bytes = zb_level_within(bytes, LIMIT_RUNGS); bytes > last;) {
+    ZB_TRY(add_rung(c, bytes, picks, &most));
     bytes = zb_level_below(most < bytes ? most : bytes, LIMIT_RUNGS);
   }
   return NULL;
