@@ -19,16 +19,31 @@ zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *o
   return NULL;
 }
 
+/* The option of the schedule; NULL: it has none of that name. */
+static int64_t *option_of(zb_asked *asked, const char *name) {
+  const zb_schedule_option *options = asked->is_file ? NULL : asked->rule.schedule->options;
+  for (int i = 0; options && options[i].name; ++i)
+    if (strcmp(options[i].name, name) == 0) return &asked->rule.options[i];
+  return NULL;
+}
+
+bool zb_asked_quick(const zb_asked *asked, zb_asked *out) {
+  enum { BUDGET = 8 };
+  *out = *asked;
+  int64_t *budget = option_of(out, "budget");
+  if (!budget || *budget) return false;
+  *budget = BUDGET;
+  return true;
+}
+
 /* 0: nothing is known. */
 static void lower(int64_t *known, int64_t to) {
   if (!*known || to < *known) *known = to;
 }
 
 void zb_asked_tell(zb_asked *asked, double known_ps) {
-  const zb_schedule_option *options = asked->is_file ? NULL : asked->rule.schedule->options;
-  if (asked->metric == ZB_METRIC_PERIOD || known_ps > 9e18) return;
-  for (int i = 0; options && options[i].name; ++i)
-    if (strcmp(options[i].name, "known") == 0) lower(&asked->rule.options[i], (int64_t)known_ps + 1);
+  int64_t *known = option_of(asked, "known");
+  if (known && asked->metric != ZB_METRIC_PERIOD && known_ps <= 9e18) lower(known, (int64_t)known_ps + 1);
 }
 
 int64_t zb_asked_bound(const zb_asked *asked, const zb_problem *problem) {

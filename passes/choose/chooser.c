@@ -67,10 +67,10 @@ zb_status zb_chooser_try(zb_chooser *c, const zb_pick *picks, const zb_candidate
 /* The plan of nothing without a limit; and what plans take beside base and frames, and by how much their steps are
  * longer, by the plan that has the order of the model. */
 static zb_status find_plain(zb_chooser *c) {
-  zb_asked unlimited;
+  zb_asked unlimited = *c->asked;
   zb_outlook model;
   const zb_candidate *modelled;
-  ZB_TRY(zb_asked_rule(c->asked, c->asked->schedule, &unlimited));
+  unlimited.limit = 0;
   ZB_TRY(judge(c, &unlimited, c->plain, &c->plain_plan));
   modelled = c->plain_plan;
   if (c->model.keeps_limit && c->model.has_rule) ZB_TRY(judge(c, &c->model.rule, c->plain, &modelled));

@@ -31,7 +31,7 @@ static void *question_key(int row, const zb_asked *asked, const zb_choice *choic
 /* Not of what is asked beside: another schedule, or without the limit. */
 static void note_best(zb_choice_search *search, const zb_asked *asked, const zb_candidate *found) {
   const zb_asked *given = search->given;
-  if (asked->limit != given->limit || strcmp(asked->schedule, given->schedule) != 0) return;
+  if (asked->limit != given->limit || asked->rule.schedule != given->rule.schedule) return;
   if (!found || !zb_candidate_fits(found, given->limit)) return;
   if (!search->best || zb_candidate_is_better(found, search->best, given->limit)) search->best = found;
 }
@@ -150,14 +150,45 @@ static zb_status give_up(zb_choice_search *search, const zb_asked *asked, zb_fou
   return NULL;
 }
 
-static zb_status search_all(zb_choice_search *search, const zb_asked *asked, zb_found *out) {
+static zb_status decide_all(zb_choice_search *search, const zb_asked *asked, zb_found *out) {
   zb_choice nothing = {0};
-  bool is_hopeless;
-  ZB_TRY(refuse(search, asked, out, &is_hopeless));
-  if (is_hopeless) return NULL;
   ZB_TRY(zb_search_below(search, NULL, asked, &nothing, out));
   if (asked->cuts_are_open || asked->placement_is_open) ZB_TRY(search_others(search, asked, out));
   return give_up(search, asked, out);
+}
+
+/* What was found with a small budget, as it is asked: the order for all that it has decided, then all below its
+ * cuts. */
+static zb_status refine(zb_choice_search *search, const zb_asked *asked, zb_found *best) {
+  zb_asked fixed = *asked;
+  zb_choice choice = {0};
+  zb_found order, below;
+  fixed.cuts_are_open = fixed.placement_is_open = false;
+  zb_status status = zb_choice_take(&choice, &best->candidate->choice, ZB_CHOICE_ALL & ~(unsigned)ZB_CHOICE_ORDER);
+  if (!status) status = zb_search_below(search, &zb_move_in_b, &fixed, &choice, &order);
+  if (!status) zb_found_keep(best, &order, asked->limit);
+  zb_choice_deinit(&choice);
+  if (!status) status = zb_choice_take(&choice, &best->candidate->choice, ZB_CHOICE_PLACEMENT | ZB_CHOICE_CUTS);
+  if (!status) status = zb_search_below(search, &zb_move_cuts, &fixed, &choice, &below);
+  zb_choice_deinit(&choice);
+  if (status) return status;
+  if (zb_candidate_is_better(best->candidate, below.candidate, asked->limit)) {
+    below.candidate = best->candidate;
+    below.split_bound_ps = 0; /* of another order */
+    below.split_is_proven = false;
+  }
+  *best = below;
+  return NULL;
+}
+
+static zb_status search_all(zb_choice_search *search, const zb_asked *asked, zb_found *out) {
+  zb_asked quick;
+  bool is_hopeless;
+  ZB_TRY(refuse(search, asked, out, &is_hopeless));
+  if (is_hopeless) return NULL;
+  if (!zb_asked_quick(asked, &quick)) return decide_all(search, asked, out);
+  ZB_TRY(decide_all(search, &quick, out));
+  return refine(search, asked, out);
 }
 
 /* ---- What was found ---- */
