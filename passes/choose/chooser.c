@@ -155,7 +155,7 @@ static zb_status look_within(zb_chooser *c, const zb_picked *it, int64_t bytes, 
 
 /* Of a rule that keeps a limit an order for less memory may be the faster one, as it counts without messages: then that
  * for the bytes that the choice was made for counts, or of several below the limit. So does an order for more, whose
- * plan takes less than the model says. All are among what the rule is asked for (moves/order.c). */
+ * plan takes less than the model says. */
 static zb_status look(zb_chooser *c, zb_picked *it) {
   enum { MORE = 16, RUNGS = 8 };
   it->model = (zb_outlook){.step_ps = INT64_MAX};
