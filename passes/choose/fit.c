@@ -30,24 +30,38 @@ static zb_status add_rung(zb_chooser *c, int64_t bytes, zb_pick *picks, int64_t 
   return NULL;
 }
 
-/* From what the order takes without any gradient in B, two octaves down, whatever the limit is: what is there for one
- * limit is there for all. A rung for which the same comes of the gradients as for the last one is left out. Without a
- * limit, rungs around what 1F1B takes are enough: nobody asks for less. */
+/* What the rule's order takes with no gradient in B, and with all. */
+static zb_status find_ends(zb_chooser *c, zb_pick *picks, int64_t *most, int64_t *least) {
+  zb_outlook now;
+  ZB_TRY(zb_picks_look(&c->model, c->plain, 0, &now));
+  *most = now.most;
+  zb_chooser_set_all(c, (zb_pick){0, c->model.level[0].plain[ZB_IN_B_ALL]}, picks);
+  ZB_TRY(zb_picks_look(&c->model, picks, 0, &now));
+  *least = now.most;
+  return NULL;
+}
+
+/* Down to a little less than all gradients in B ask for. Plans take up to some per cent less than the model says, so
+ * rungs begin above the limit. One for which the same comes of the gradients as for the last one is left out, but for a
+ * few that do not depend on the limit: so what is there for one limit is there for a higher one. Without a limit, rungs
+ * around what 1F1B takes are enough: nobody asks for less. */
 zb_status zb_fit_rule(zb_chooser *c) {
-  enum { OFF = 50, OCTAVES = 2 };
-  const int64_t off = c->limit / OFF;
+  enum { OFF = 50, LESS = 8, ALWAYS = 8 /* where bytes double */ };
+  const int64_t near = c->limit + c->limit / OFF;
   zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
-  zb_outlook plain;
-  int64_t most;
+  int64_t most, least;
   ZB_TRY(zb_arena_status(&c->arena));
   ZB_TRY(zb_chooser_add_uniform(c));
-  ZB_TRY(zb_picks_look(&c->model, c->plain, 0, &plain));
-  int64_t bytes = plain.most, last = bytes >> OCTAVES;
-  if (!c->asked->limit && bytes > c->limit + off) bytes = c->limit + off;
-  if (!c->asked->limit) last = c->limit - off;
+  ZB_TRY(find_ends(c, picks, &most, &least));
+  const int64_t last = c->asked->limit ? least - least / LESS : c->limit - c->limit / OFF;
+  int64_t bytes = most;
+  for (int64_t rung = bytes; rung >= near; rung = zb_level_below(rung, ALWAYS))
+    bytes = rung;
   for (bytes = zb_level_within(bytes, LIMIT_RUNGS); bytes > last;) {
+    const int64_t always = zb_level_below(bytes, ALWAYS);
     ZB_TRY(add_rung(c, bytes, picks, &most));
     bytes = zb_level_below(most < bytes ? most : bytes, LIMIT_RUNGS);
+    if (bytes < always) bytes = always;
   }
   return NULL;
 }

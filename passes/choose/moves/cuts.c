@@ -343,10 +343,8 @@ zb_status zb_cuts_climb(zb_choice_search *search, const zb_asked *given, zb_foun
   return NULL;
 }
 
-bool zb_cuts_are_hopeless(const zb_choice_search *search, const zb_asked *asked, const zb_candidate *found) {
-  const bool fits = zb_candidate_fits(found, asked->limit);
-  if (search->best) return !fits || found->step_ps / 11 > search->best->step_ps / 10;
-  return !fits && (!found->most || found->most / 5 > asked->limit / 4);
+bool zb_cuts_are_hopeless(const zb_asked *asked, const zb_candidate *found) {
+  return !zb_candidate_fits(found, asked->limit) && (!found->most || found->most / 5 > asked->limit / 4);
 }
 
 zb_status zb_cuts_trials(zb_choice_search *search, const zb_asked *asked, const zb_candidate *from, int *out) {
@@ -401,7 +399,7 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   const bool has_plan = zb_candidate_fits(out->candidate, asked->limit);
   search->first_ps = has_plan ? out->candidate->step_ps : INT64_MAX;
   ZB_TRY(zb_cuts_few_tried(search, asked, out));
-  if (zb_cuts_are_hopeless(search, asked, out->candidate)) return NULL;
+  if (zb_cuts_are_hopeless(asked, out->candidate)) return NULL;
   ZB_TRY(zb_cuts_trials(search, asked, out->candidate, &trials));
   trials = (trials + 1) / 2; /* as many as the best of several placements gets */
   return zb_cuts_climb(search, asked, out, &trials);

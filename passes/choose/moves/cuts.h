@@ -11,6 +11,5 @@ zb_status zb_cuts_trials(zb_choice_search *search, const zb_asked *asked, const 
 zb_status zb_cuts_climb(zb_choice_search *search, const zb_asked *asked, zb_found *at, int *trials) ZB_MUST_USE;
 /* With --recompute auto: the cuts of --recompute all, where they are others; *out: the better. */
 zb_status zb_cuts_few_tried(zb_choice_search *search, const zb_asked *asked, zb_found *out) ZB_MUST_USE;
-/* Whether no other cuts will do what those by cost do not: keep the limit; or come near the best that another search of
- * this compile has, as other cuts make a step mostly less than a tenth shorter. */
-bool zb_cuts_are_hopeless(const zb_choice_search *search, const zb_asked *asked, const zb_candidate *found);
+/* Whether no other cuts will do what those by cost do not: keep the limit. */
+bool zb_cuts_are_hopeless(const zb_asked *asked, const zb_candidate *found);

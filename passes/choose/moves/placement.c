@@ -44,7 +44,7 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   const int64_t first_ps = search->first_ps = has_plan ? best->candidate->step_ps : INT64_MAX;
   ZB_TRY(zb_cuts_few_tried(search, asked, best));
   *out = best[0];
-  if (!asked->cuts_are_open || zb_cuts_are_hopeless(search, asked, best->candidate)) return NULL;
+  if (!asked->cuts_are_open || zb_cuts_are_hopeless(asked, best->candidate)) return NULL;
   int left;
   ZB_TRY(zb_cuts_trials(search, asked, best->candidate, &left));
   for (int i = 0; i < CONTENDERS; ++i) {
