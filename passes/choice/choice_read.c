@@ -34,6 +34,7 @@ struct reader {
   ZB_LIST(word) words;
   int line;
   const fact *now;
+  zb_choice_at placement_at;
 };
 
 /* ---- Errors ---- */
@@ -51,18 +52,23 @@ zb_status zb_choice_error(const zb_choice *choice, zb_choice_at at, const char *
   return status;
 }
 
-zb_status zb_choice_order_error(const zb_choice *choice, zb_status status) {
-  int rank = -1, job = -1;
-  if (!status || zb_status_code(status) != ZB_INVALID) return status;
-  const char *message = zb_status_message(status), *hint = zb_status_hint_text(status);
-  const int found = sscanf(message, "rank %d, job %d", &rank, &job);
-  if (found < 1 || !choice->job_at || rank < 0 || rank >= choice->ranks || !choice->job_at[rank].count)
-    return zb_status_note(status, "the order of %s", choice->file ? choice->file : "the choice");
-  const bool is_job = found == 2 && job >= 0 && (size_t)job < choice->job_at[rank].count;
-  zb_status placed = zb_choice_error(choice, choice->job_at[rank].items[is_job ? job : 0], "%s", message);
+/* The same with its place. */
+static zb_status place_error(const zb_choice *choice, zb_choice_at at, zb_status status) {
+  const char *hint = zb_status_hint_text(status);
+  zb_status placed = zb_choice_error(choice, at, "%s", zb_status_message(status));
   if (hint) placed = zb_status_hint(placed, "%s", hint);
   zb_status_free(status);
   return placed;
+}
+
+zb_status zb_choice_order_error(const zb_choice *choice, zb_status status) {
+  int rank = -1, job = -1;
+  if (!status || zb_status_code(status) != ZB_INVALID) return status;
+  const int found = sscanf(zb_status_message(status), "rank %d, job %d", &rank, &job);
+  if (found < 1 || !choice->job_at || rank < 0 || rank >= choice->ranks || !choice->job_at[rank].count)
+    return zb_status_note(status, "the order of %s", choice->file ? choice->file : "the choice");
+  const bool is_job = found == 2 && job >= 0 && (size_t)job < choice->job_at[rank].count;
+  return place_error(choice, choice->job_at[rank].items[is_job ? job : 0], status);
 }
 
 static zb_status expected_error(const reader *r, zb_choice_at at, const char *what, const char *got) {
@@ -107,6 +113,11 @@ static void *field_of(const reader *r) { return (char *)r->out + r->now->field; 
 static zb_status take_text(reader *r, const word *words, int count ZB_UNUSED) {
   *(const char **)field_of(r) = words->text;
   return NULL;
+}
+
+static zb_status take_placement(reader *r, const word *words, int count) {
+  r->placement_at = words->at;
+  return take_text(r, words, count);
 }
 
 /* Arrays have their size once both are known. */
@@ -208,7 +219,8 @@ static const fact facts[] = {
     {"schedule", "schedule NAME", true, true, 1, take_text, FIELD(schedule)},
     {"ranks", "ranks P", true, true, 1, take_size, FIELD(ranks)},
     {"chunks", "chunks V", true, true, 1, take_size, FIELD(chunks)},
-    {"placement", "placement NAME, or the rank of every stage: 0,1,1,0", true, true, 1, take_text, FIELD(placement)},
+    {"placement", "placement NAME, or the rank of every stage: 0,1,1,0", true, true, 1, take_placement,
+     FIELD(placement)},
     {"micro-batches", "micro-batches M", true, true, 1, take_size, FIELD(micro_batches)},
     {"stage", "stage N ends PLACE, or NAME", false, false, 3, take_stage, 0},
     {"again", "again PLACE PLACE-PLACE ..", false, false, 1, take_items, FIELD(again)},
@@ -282,6 +294,14 @@ static zb_status check_version(const reader *r) {
       is_choice ? "this zbc reads version 1" : "zbc --choice-out FILE writes such a file");
 }
 
+static zb_status check_placement(const reader *r) {
+  zb_choice *c = r->out;
+  int *stage_rank = zb_arena_take(&c->arena, (size_t)c->ranks * (size_t)c->chunks, sizeof *stage_rank);
+  ZB_TRY(zb_arena_status(&c->arena));
+  zb_status status = zb_placement(c->placement, c->ranks, c->chunks, stage_rank);
+  return status ? place_error(c, r->placement_at, status) : NULL;
+}
+
 static zb_status check_complete(const reader *r, const int *first) {
   const zb_choice *c = r->out;
   for (int f = 0; f < FACTS; ++f)
@@ -294,7 +314,12 @@ static zb_status check_complete(const reader *r, const int *first) {
       return zb_status_hint(
           zb_choice_error(c, (zb_choice_at){r->line, 1}, "the file does not say where stage %d ends", s),
           "%d ranks x %d chunks have %d cuts", c->ranks, c->chunks, c->ranks * c->chunks - 1);
-  return NULL;
+  for (int rank = 0; rank < c->ranks; ++rank)
+    if (!c->job_at[rank].count)
+      return zb_status_hint(
+          zb_choice_error(c, (zb_choice_at){r->line, 1}, "the file does not say the order of rank %d", rank),
+          "the line is: order RANK JOB JOB ..");
+  return check_placement(r);
 }
 
 static zb_status read_lines(reader *r, char *text, size_t bytes) {

@@ -169,7 +169,9 @@ def check_edits(suite, folder):
             ("another version", r"^zbc-choice 1", "zbc-choice 2", rf"{at}:1:12: expected zbc-choice 1, got '2'"),
             ("an unknown fact", r"^chunks 1", "chunk 1",
              rf"{at}:\d+:1: there is no fact 'chunk'.*\n  hint: did you mean"),
-            ("no placement of that name", r"^placement plain", "placement round", "placement")):
+            ("no placement of that name", r"^placement plain", "placement round",
+             rf"{at}:\d+:11: unknown placement 'round'\n  hint: "),
+            ("a rank without an order", r"^order 1 .*", "", rf"{at}:\d+:1: the file does not say the order of rank 1")):
         e.bad(title, old, new, said)
     for words in (("--schedule", "1f1b"), ("--split", "all"), ("--recompute", "all"), ("--cuts", "x"),
                   ("--placement", "v"), ("--cut-trials", "3"), ("--layout", "even")):

@@ -122,6 +122,10 @@ static void test_refused(void) {
   refused("order 1", "order 2", "f:14:7: expected a number of 0 to 1, got '2'");
   refused("0F1", "0X1", "f:13:13: expected a job like 0F2, got '0X1'");
   refused("0F1", "2F1", "f:13:13: there is no job 2F1: expected stages 0..1, micro-batches 0..1");
+  refused("order 1 1F0 1B0 1W0 1F1 1B1 1W1\n", "",
+          "f:14:1: the file does not say the order of rank 1\n  hint: the line");
+  refused("placement plain", "placement v", "f:6:11: placement v: expected 2 chunks a rank, got 1\n  hint: looped");
+  refused("placement plain", "placement 0,2", "f:6:11: placement: expected the ranks of 2 virtual stages");
   refused("17", "1\x01", "f:9:15: expected text, got a byte 1");
 }
 
