@@ -90,6 +90,15 @@ zb_status zb_fit_searched(zb_chooser *c) {
   return fit_adaptive(c, zb_level_within(c->limit, LIMIT_RUNGS), &found);
 }
 
+zb_status zb_fit_around(zb_chooser *c) {
+  enum { AROUND = 8, PER_OCTAVE = 16 };
+  bool found;
+  int64_t bytes = zb_level_within(c->limit + c->limit / 8, PER_OCTAVE);
+  for (int i = 0; i < AROUND; ++i, bytes = zb_level_below(bytes, PER_OCTAVE))
+    ZB_TRY(fit_adaptive(c, bytes, &found));
+  return NULL;
+}
+
 /* From the most that the order without a limit takes, down to what no order keeps: rungs that do not depend on the
  * limit, and more of them around it. Orders of large programs take their time, so these have fewer. */
 zb_status zb_fit_adaptive(zb_chooser *c) {

@@ -10,6 +10,9 @@ zb_status zb_fit_rule(zb_chooser *c) ZB_MUST_USE;
 zb_status zb_fit_adaptive(zb_chooser *c) ZB_MUST_USE;
 /* For a search: beside those of a ladder. */
 zb_status zb_fit_searched(zb_chooser *c) ZB_MUST_USE;
+/* And where none of these is within the limit: for a few numbers of bytes around it. What packing and messages take
+ * depends on which gradients are in B, by more than the model knows. */
+zb_status zb_fit_around(zb_chooser *c) ZB_MUST_USE;
 /* For a search, after all were compared: takes from B what the order of the best plan does not need there. */
 zb_status zb_fit_best(zb_chooser *c) ZB_MUST_USE;
 

@@ -64,6 +64,10 @@ static zb_status choose(zb_chooser *c, zb_found *out) {
   if (searches) ZB_TRY(zb_ladder_find(c));
   ZB_TRY((searches ? zb_fit_searched : c->asked->keeps_limit ? zb_fit_adaptive : zb_fit_rule)(c));
   ZB_TRY(zb_chooser_compare(c));
+  if (searches && !zb_chooser_is_within(c)) {
+    ZB_TRY(zb_fit_around(c));
+    ZB_TRY(zb_chooser_compare(c));
+  }
   if (searches) ZB_TRY(zb_fit_best(c));
   if (!c->best) ZB_TRY(zb_chooser_try(c, c->plain, &plan));
   *out = (zb_found){.split_ps = c->plain_plan->step_ps, .split_bytes = c->plain_plan->most};
