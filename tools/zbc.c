@@ -170,7 +170,7 @@ static void print_trials(const zb_compile_summary *s) {
     printf("no plan keeps the limit\n");
   else
     printf("the step is %s\n", zb_time_text(s->first_cuts_seconds, seconds));
-  printf("  the same without a search: --choice F, with what --choice-out F writes now\n");
+  printf("  to compile the same again without a search: --choice F, with the file that --choice-out F writes\n");
 }
 
 /* How even ranks are, and whether other cuts could make them more so. */
@@ -568,7 +568,7 @@ static void say_stopped(const options *o) {
   if (o->params.choice_out)
     fprintf(stderr, "  --choice %s compiles exactly that again\n", o->params.choice_out);
   else
-    fputs("  with --choice-out F it is kept in F, and --choice F compiles exactly that again\n", stderr);
+    fputs("  to compile exactly such a plan again, give --choice-out F from the start, then --choice F\n", stderr);
 }
 
 static zb_status compile(options *o) {

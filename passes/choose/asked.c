@@ -31,7 +31,7 @@ bool zb_asked_quick(const zb_asked *asked, zb_asked *out) {
   enum { BUDGET = 8 };
   *out = *asked;
   int64_t *budget = option_of(out, "budget");
-  if (!budget || *budget) return false;
+  if (!budget || (*budget && *budget <= BUDGET)) return false;
   *budget = BUDGET;
   return true;
 }

@@ -26,7 +26,7 @@ zb_status zb_asked_rule(const zb_asked *asked, const char *schedule, zb_asked *o
 /* That orders which take longer are not worth searching for, beside what was told before: a schedule that searches may
  * give any, then. */
 void zb_asked_tell(zb_asked *asked, double known_ps);
-/* The same with a small budget for each order; false: one was given, or the schedule has none. */
+/* The same with a small budget for each order; false: it has no larger one. */
 bool zb_asked_quick(const zb_asked *asked, zb_asked *out);
 
 /* What no order of the problem is faster than, by the metric. */

@@ -181,14 +181,23 @@ static zb_status refine(zb_choice_search *search, const zb_asked *asked, zb_foun
   return NULL;
 }
 
+/* A plan within the limit that is there soon, for who ends the search. */
+static zb_status try_first(zb_choice_search *search, const zb_asked *quick) {
+  least_choice least[LEAST];
+  zb_found found = {0};
+  if (!quick->limit || !quick->searches || find_least(quick, least) == 0) return NULL;
+  return try_least(search, &least[0], &found);
+}
+
 static zb_status search_all(zb_choice_search *search, const zb_asked *asked, zb_found *out) {
   zb_asked quick;
   bool is_hopeless;
   ZB_TRY(refuse(search, asked, out, &is_hopeless));
   if (is_hopeless) return NULL;
-  if (!zb_asked_quick(asked, &quick)) return decide_all(search, asked, out);
+  const bool refines = zb_asked_quick(asked, &quick);
+  ZB_TRY(try_first(search, &quick));
   ZB_TRY(decide_all(search, &quick, out));
-  return refine(search, asked, out);
+  return refines ? refine(search, asked, out) : NULL;
 }
 
 /* ---- What was found ---- */
