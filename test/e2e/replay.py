@@ -43,7 +43,7 @@ def difference(zbc, arguments, out, is_new, chosen, folder):
 def main():
     zbc, log, *arguments = sys.argv[1:]
     out = value_of(arguments, "-o")
-    if not out or any(option in arguments for option in ALONE):
+    if not out or any(word.split("=")[0] in ALONE for word in arguments):
         os.execv(zbc, [zbc, *arguments])
     is_new = not os.path.exists(out)
     with tempfile.TemporaryDirectory(prefix="zb-replay-") as folder:
