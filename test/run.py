@@ -409,7 +409,7 @@ def main():
     report = Report(options.verbose)
     folder = os.path.join(ROOT, PRESETS[options.preset])
     limit = TIME_LIMIT_SECONDS[options.preset]
-    left_out = read_left_out({options.preset} | ({"fast"} if options.fast else set()))
+    left_out = read_left_out({options.preset, *(mode for mode in ("fast", "replay") if vars(options)[mode])})
     environment = dict(os.environ)
     for name, value in SANITIZER_ENVIRONMENT.items():
         environment.setdefault(name, value)
