@@ -15,6 +15,7 @@
 typedef struct zb_candidate {
   zb_choice choice;         /* as far as it came: without an order where the schedule has none */
   bool exists;              /* there is a plan */
+  int64_t size;             /* jobs and instructions of the plan */
   int64_t step_ps;          /* by the metric */
   int64_t most;             /* bytes of its fullest rank; without a plan what one micro-batch at a time takes; 0: not
                                known */

@@ -17,6 +17,7 @@
 #include "passes/stages/jobs/orders.h"
 #include "passes/stages/jobs/schedule_file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,8 +41,9 @@ static void swap_orders(zb_order *a, zb_order *b) {
   *b = before;
 }
 
-/* A problem where ranks wait for messages may say a little more of an order than its plan takes. */
-static const double waits = 1.005;
+/* A problem where ranks wait for messages may say a little more of an order than its plan takes. What a rule's order
+ * leaves for the next one may make that so much shorter. */
+static const double waits = 1.005, adjusts = 1.005;
 
 /* A search that counts sums over replicas looks elsewhere, so what one finds that does not may take less with them:
  * both are made unless no order takes less than the first, and the shorter one is kept. */
@@ -107,6 +109,14 @@ static zb_status try_order(fitting *f, const zb_order *order, const zb_candidate
   return zb_judge_order(&f->search->judge, f->asked, f->framed, f->module, order, out);
 }
 
+/* From this step on no plan is made, and of a rule no other order looked for: where plans take their time, none that is
+ * no faster than best is worth it. */
+static double too_slow(const fitting *f) {
+  enum { LARGE = 1000 };
+  if (!f->best) return INFINITY;
+  return (f->asked->searches || f->best->size > LARGE ? 1 : adjusts) * (double)f->best->step_ps;
+}
+
 static bool is_infeasible(zb_status status) { return status && zb_status_code(status) == ZB_INFEASIBLE; }
 
 /* Gives every rank that is over the limit less, by what its arena has besides the frames; true if none is. It is less
@@ -134,7 +144,7 @@ static zb_status try_limits(fitting *f, int64_t limit, bool *fits, bool *slower,
   ZB_TRY_GOTO(time_order(&f->as_run, &order, &ps));
   ZB_TRY_GOTO(time_order(&f->problem, &order, &least_ps));
   if (f->problem.metric == ZB_METRIC_STAGE) ps = least_ps; /* a rank that waits before its first job starts later */
-  *slower = f->best && ps >= f->best->step_ps;
+  *slower = (double)ps >= too_slow(f);
   f->order_bytes = 0;
   for (int r = 0; r < f->problem.ranks; ++r)
     if (f->peak[r] > f->order_bytes) f->order_bytes = f->peak[r];
