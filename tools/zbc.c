@@ -388,6 +388,10 @@ static void print_summary(const zb_compile_summary *s, const options *o) {
   if (o->params.data_parallel > 1)
     printf("sums over %d replicas: ranks wait for them up to %s behind their last job, %s if all came there\n",
            o->params.data_parallel, zb_time_text(s->exposed_seconds, a), zb_time_text(s->exposed_at_end, b));
+  if (s->shard_sums_seconds > 0)
+    printf("sums over %d shards take %s of it, W runs for %s meanwhile, means of ranks: %.0f%% are hidden\n",
+           o->params.tensor_parallel, zb_time_text(s->shard_sums_seconds, a),
+           zb_time_text(s->shard_sums_hidden_seconds, b), 100 * s->shard_sums_hidden_seconds / s->shard_sums_seconds);
   printf("period %s%s, bubble %.2f%% (period): a step of many that follow each other without a barrier\n",
          s->period_exact ? "" : "about ", zb_time_text(s->period_seconds, a), 100 * s->bubble_period);
   printf("%d ops compiled in %s%s%s\n", s->ops, zb_time_text(s->compile_seconds, a), o->params.output ? " to " : "",
@@ -491,6 +495,7 @@ static void print_json(const zb_compile_summary *s) {
          s->bubble_period);
   printf(",\"exposed\":{\"seconds\":%.12g,\"by_schedule\":%.12g,\"at_end\":%.12g}", s->exposed_seconds,
          s->exposed_by_schedule, s->exposed_at_end);
+  printf(",\"shard_sums\":{\"seconds\":%.12g,\"hidden\":%.12g}", s->shard_sums_seconds, s->shard_sums_hidden_seconds);
   printf(",\"period\":{\"seconds\":%.12g,\"cycle_ps\":%lld,\"steps\":%d,\"exact\":%s}", s->period_seconds,
          (long long)s->period_cycle_ps, s->period_steps, s->period_exact ? "true" : "false");
   printf(",\"compile_seconds\":%.6g,\"ops\":%d", s->compile_seconds, s->ops);

@@ -106,6 +106,8 @@ typedef struct zb_compile_summary {
   /* Of replicas: how long their sums keep a rank waiting behind its last job, the longest of all ranks: in the step, by
    * the schedule alone, and if each rank summed all it has behind its last job. */
   double exposed_seconds, exposed_by_schedule, exposed_at_end;
+  /* What sums over shards take of a step, the mean of all ranks, and for how long of that W runs meanwhile. */
+  double shard_sums_seconds, shard_sums_hidden_seconds;
   double rank_bound_seconds; /* no cuts that give all stages work make the longest rank shorter, by the costs of ops
                                 that cuts are chosen by; 0: not known (one stage a rank, or --cuts) */
   /* Where steps follow each other without a barrier, in the long run: a step takes period_seconds, exactly

@@ -33,6 +33,7 @@ typedef enum zb_optimizer_phase {
 
 typedef struct zb_stage_cost {
   int64_t time_ps[ZB_KIND_COUNT];
+  int64_t hidden_ps; /* so much of W, beside that, runs while B waits for sums over shards */
   /* Change of live bytes by each job: F +fb +fw, B +bw -fb, W -fw -bw. The peak of B counts bw before fb is freed. */
   int64_t keep_bytes[ZB_KIND_COUNT]; /* added at the start of the job, >= 0 */
   int64_t free_bytes[ZB_KIND_COUNT]; /* removed at its end, >= 0 */

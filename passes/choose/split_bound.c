@@ -68,8 +68,7 @@ static zb_status follow(finder *f, const int64_t *times, int64_t *out_ps) {
   zb_status status = NULL;
   for (int s = 0; s < f->problem.stages; ++s) {
     f->costs[s] = f->base[s];
-    f->costs[s].time_ps[ZB_B] += times[s];
-    f->costs[s].time_ps[ZB_W] -= times[s];
+    zb_split_move(&f->costs[s], times[s]);
     f->more_b[s] = 0;
     *f->work -= 2 * f->problem.micro_batches * ZB_KIND_COUNT;
   }
@@ -219,7 +218,7 @@ static zb_status make_first(finder *f, box *out, bool *out_found) {
   for (int g = 0; g < w->group_count; ++g)
     high[w->groups[g].stage] += w->groups[g].time_ps;
   for (int s = 0; s < f->problem.stages; ++s) {
-    const int64_t most = f->base[s].time_ps[ZB_W] - 1;
+    const int64_t most = f->base[s].time_ps[ZB_W] + f->base[s].hidden_ps - 1;
     ZB_TRY(zb_split_choose_rank(f->it, f->problem.stage_rank[s], f->limit, 0, 0, &low[s]));
     *out_found &= low[s] < INT64_MAX;
     if (high[s] > most) high[s] = most;

@@ -37,12 +37,19 @@ typedef struct chooser {
   int64_t best_ps;
 } chooser;
 
+/* What is hidden runs while B waits, so what is not goes first. */
+void zb_split_move(zb_stage_cost *cost, int64_t time_ps) {
+  const int64_t most = cost->time_ps[ZB_W] - 1, all = most + cost->hidden_ps;
+  const int64_t moved = time_ps < all ? time_ps : all;
+  cost->time_ps[ZB_B] += moved;
+  cost->time_ps[ZB_W] -= moved < most ? moved : most;
+  if (moved > most) cost->hidden_ps -= moved - most;
+}
+
 zb_stage_cost zb_split_cost(const zb_split_problem *it, int stage) {
   zb_stage_cost cost = it->problem->costs[stage];
   const zb_w_moved *moved = &it->w->moved[stage];
-  const int64_t most = cost.time_ps[ZB_W] - 1, time = moved->time_ps < most ? moved->time_ps : most;
-  cost.time_ps[ZB_B] += time;
-  cost.time_ps[ZB_W] -= time;
+  zb_split_move(&cost, moved->time_ps);
   cost.free_bytes[ZB_B] += moved->forward_bytes;
   cost.keep_bytes[ZB_B] -= moved->backward_bytes;
   cost.free_bytes[ZB_W] -= moved->forward_bytes + moved->backward_bytes;

@@ -22,6 +22,8 @@ typedef struct zb_split_problem {
 
 /* The costs of a stage with the groups as they stand. */
 zb_stage_cost zb_split_cost(const zb_split_problem *it, int stage);
+/* So much of W goes to B, or all but a picosecond. */
+void zb_split_move(zb_stage_cost *cost, int64_t time_ps);
 
 /* What the arena of a rank takes at least with the groups as they stand: what is fixed, the workspace, and the most
  * bytes of frames and messages at a time. O(jobs of the rank + ops of B and W). */

@@ -108,7 +108,7 @@ static void summarize_stages(const zb_module_problem *p, zb_compile_summary *out
     out->rank[stage->rank].seconds += stage->f_seconds;
     if (out->inference) continue;
     stage->b_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_B] - p->job_ps);
-    stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] - p->job_ps);
+    stage->w_seconds = 1e-12 * (double)(p->costs[s].time_ps[ZB_W] + p->costs[s].hidden_ps - p->job_ps);
     out->rank[stage->rank].seconds += stage->b_seconds + stage->w_seconds;
     stage->b_product_flops = (double)zb_get_i64(f[ZB_B], ZB_ATTR_PRODUCT_FLOPS, 0);
     stage->w_product_flops = (double)zb_get_i64(f[ZB_W], ZB_ATTR_PRODUCT_FLOPS, 0);
@@ -358,6 +358,17 @@ static void summarize_parts(const zb_plan *plan, const zb_plan_rank *rank, zb_ra
   }
 }
 
+static zb_status summarize_shard_sums(const zb_plan *plan, zb_compile_summary *out) {
+  const double seconds = 1e-12 / plan->rank_count;
+  for (int r = 0; r < plan->rank_count && zb_plan_shards(plan) > 1 && !plan->inference; ++r) {
+    int64_t all, hidden;
+    ZB_TRY(zb_weave_hidden(plan, &plan->ranks[r], &all, &hidden));
+    out->shard_sums_seconds += seconds * (double)all;
+    out->shard_sums_hidden_seconds += seconds * (double)hidden;
+  }
+  return NULL;
+}
+
 static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, const zb_weights *given,
                                 zb_compile_summary *out) {
   plan_times times = {0};
@@ -394,6 +405,7 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
         simulation.step_ps ? 1.0 - (double)simulation.ranks[r].busy_ps / (double)simulation.step_ps : 0.0;
   }
   zb_plan_simulation_free(&simulation);
+  ZB_TRY(summarize_shard_sums(plan, out));
   for (int r = 0; r < plan->rank_count; ++r)
     for (int i = 0; i < plan->ranks[r].parameter_count; ++i) {
       const zb_plan_parameter *p = &plan->ranks[r].parameters[i];
@@ -412,6 +424,27 @@ static zb_status summarize_plan(const zb_plan *plan, const zb_store *model, cons
 
 /* The order that the compile used. B and W are one cell where the schedule has one backward. Where PyTorch's stages
  * cannot run it that is no fault of the plan. */
+/* The least that a step can take: W may run beside all sums over shards of its rank, not only those of its B. */
+static zb_status summarize_bound(const zb_module_problem *problem, zb_compile_summary *out) {
+  zb_problem least = problem->problem;
+  zb_stage_cost *costs = ZB_NEW(arena_of(out), zb_stage_cost, least.stages);
+  ZB_TRY(zb_arena_status(arena_of(out)));
+  least.costs = costs;
+  for (int s = 0; s < least.stages; ++s) {
+    int64_t sums = 0;
+    for (int i = 0; i < least.stages * ZB_KIND_COUNT; ++i)
+      if (problem->stage_rank[i / ZB_KIND_COUNT] == problem->stage_rank[s] &&
+          !mlirOperationIsNull(problem->functions[i]))
+        sums += zb_get_i64(problem->functions[i], ZB_ATTR_SUMS_PS, 0);
+    costs[s] = problem->costs[s];
+    if (sums == 0) continue;
+    const int64_t left = costs[s].time_ps[ZB_W] + costs[s].hidden_ps - sums;
+    costs[s].time_ps[ZB_W] = left > 1 ? left : 1;
+  }
+  out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&least);
+  return NULL;
+}
+
 static zb_status summarize_order(const zb_module_problem *problem, zb_compile_summary *out) {
   zb_order order;
   char *text = NULL;
@@ -479,7 +512,7 @@ zb_status zb_summarize(const zb_module *program, const zb_compile_params *params
   summarize_stages(&problem, out);
   ZB_TRY_GOTO(summarize_layers(&problem, params->layout, out));
   if (!plan->inference) ZB_TRY_GOTO(summarize_reductions(&problem, zb_plan_replicas(plan), out));
-  if (!plan->inference) out->lower_bound_seconds = 1e-12 * (double)zb_lower_bound_ps(&problem.problem);
+  if (!plan->inference) ZB_TRY_GOTO(summarize_bound(&problem, out));
   ZB_TRY_GOTO(summarize_plan(plan, program->weights, given, out));
   ZB_TRY_GOTO(summarize_whole(program->module, out));
   ZB_TRY_GOTO(summarize_loss_mean(program->module, out));

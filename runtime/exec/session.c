@@ -573,6 +573,7 @@ zb_status zb_session_create_from(const zb_session_params *params, const zb_sessi
     return status;
   }
   session->plan = sources->plan;
+  if (params->costs) zb_plan_unweave(session->plan);
   return give(session, zb_session_agree_start(session, prepare(session, params, sources)), out);
 }
 
@@ -615,6 +616,7 @@ static zb_status open_plan(zb_session *session, const char *directory) {
   if (reads_all) ZB_TRY(prove_plan(session->plan, directory));
   if (zb_session_wants_clocks(session)) return NULL; /* there is nothing to read for the ranks */
   const int each = zb_plan_replicas(session->plan) * zb_plan_shards(session->plan); /* ranks of a rank of the file */
+  if (session->params.costs) zb_plan_unweave(session->plan); /* whole subprograms are measured, not what runs ahead */
   ZB_TRY(zb_plan_unfold_own(&session->plan));
   if (reads_all) ZB_TRY(zb_session_note_arenas(session, session->plan));
   if (reads_all && session->processes == 1) return NULL;

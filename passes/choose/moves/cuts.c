@@ -407,8 +407,7 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
 
 static bool is_open(const zb_asked *asked) {
   const char *cuts = zb_pass_option(asked->pass, "cuts");
-  return asked->cuts_are_open ||
-         (!asked->searches && is_auto(asked->recompute) && asked->limit && !*cuts && asked->ranks > 1);
+  return asked->cuts_are_open || (!asked->searches && is_auto(asked->recompute) && asked->limit && !*cuts);
 }
 
 const zb_move zb_move_cuts = {.decision = ZB_CHOICE_CUTS, .is_open = is_open, .decide = decide};

@@ -116,6 +116,18 @@ static bool changes(MlirOperation function, int pool) {
   return false;
 }
 
+/* What of W runs beside the sums of its B: nearly all of it, or nearly as much as these take, as in front of the first
+ * sum little is ready, and of the last instructions some are ready behind the last sum alone. None of a W that sums as
+ * well, or leaves something in the slots (passes/stages/plan/weave.c). That it may run beside other jobs the plan knows
+ * alone. */
+static int64_t hidden_of(const MlirOperation *functions, int64_t w_ps) {
+  enum { HIDDEN_OF_8 = 7 };
+  const MlirOperation b = functions[ZB_B], w = functions[ZB_W];
+  if (mlirOperationIsNull(b) || mlirOperationIsNull(w) || zb_get_i64(w, ZB_ATTR_SUMS_PS, 0)) return 0;
+  const int64_t sums = zb_frame_bytes(w, frame_names[FRAME_GW]) ? 0 : zb_get_i64(b, ZB_ATTR_SUMS_PS, 0);
+  return (sums < w_ps ? sums : w_ps) / 8 * HIDDEN_OF_8;
+}
+
 static void read_costs(zb_module_problem *p) {
   const char *gather = zb_get_string(p->top, ZB_ATTR_GATHER);
   const bool kept = gather && zb_gathered_of(gather) == ZB_GATHERED_MICRO_BATCH; /* from F to B */
@@ -126,6 +138,8 @@ static void read_costs(zb_module_problem *p) {
     zb_stage_cost *cost = &p->costs[s];
     for (int c = 0; c < ZB_KIND_COUNT; ++c)
       cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
+    cost->hidden_ps = hidden_of(f, cost->time_ps[ZB_W] - p->job_ps);
+    cost->time_ps[ZB_W] -= cost->hidden_ps;
     cost->b_accumulates = changes(f[ZB_B], POOL_GRADIENTS) || zb_frame_bytes(f[ZB_B], frame_names[FRAME_GB]) > 0;
     cost->f_updates = changes(f[ZB_F], POOL_BUFFERS);
     cost->keep_bytes[ZB_F] = fb + fw;

@@ -584,6 +584,7 @@ static zb_status rebuild_function(memory *m, MlirBlock body, MlirOperation old) 
   zb_arena arena = {0};
   zb_status status = zb_workspace_build(&arena, now, &workspace);
   if (first_ps) zb_set_i64(now, ZB_ATTR_FIRST_PS, first_ps);
+  if (cost.sums_ps) zb_set_i64(now, ZB_ATTR_SUMS_PS, cost.sums_ps);
   zb_set_i64(now, ZB_ATTR_WORKSPACE, (int64_t)workspace.bytes);
   zb_arena_deinit(&arena);
   return status;

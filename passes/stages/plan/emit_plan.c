@@ -478,6 +478,8 @@ static zb_status emit_subprogram(zb_emitter *e, const zb_subprogram_info *info, 
     zb_plan_instruction *instruction = &out->instructions[out->instruction_count++];
     ZB_TRY(copy ? emit_copy(e, info, node, instruction)
                 : emit_instruction(e, info, n, named ? cost_op : NULL, instruction));
+    const zb_op_cost cost = zb_cost_of(node->op, node->def, NULL);
+    instruction->time_ps = cost.time_ps - cost.sums_ps;
     out->flops += instruction->flops;
     out->product_flops += instruction->product_flops;
   }

@@ -5,6 +5,8 @@
 
 #include "passes/stages/plan/emit_plan.h"
 #include "passes/pipeline.h"
+#include "passes/stages/jobs/step_time.h"
+#include "passes/stages/plan/weave.h"
 #include "runtime/plan/proof/proof.h"
 
 #include <stdio.h>
@@ -14,11 +16,11 @@
 static const struct {
   const char *rule, *pass;
 } makers[] = {
-    {"structure", "zb-verify-plan"}, {"owners", "zb-verify-plan"},   {"regions", "zb-allocate"},
-    {"ranges", "zb-allocate"},       {"dataflow", "zb-allocate"},    {"messages", "zb-insert-comm"},
-    {"reports", "zb-insert-comm"},   {"deadlock", "zb-insert-comm"}, {"complete", "zb-schedule"},
-    {"order", "zb-schedule"},        {"load", "zb-outline"},         {"optimizer", "zb-outline"},
-    {"buffers", "zb-outline"},
+    {"structure", "zb-verify-plan"}, {"woven", "zb-verify-plan"},   {"owners", "zb-verify-plan"},
+    {"regions", "zb-allocate"},      {"ranges", "zb-allocate"},     {"dataflow", "zb-allocate"},
+    {"messages", "zb-insert-comm"},  {"reports", "zb-insert-comm"}, {"deadlock", "zb-insert-comm"},
+    {"complete", "zb-schedule"},     {"order", "zb-schedule"},      {"load", "zb-outline"},
+    {"optimizer", "zb-outline"},     {"buffers", "zb-outline"},
 };
 
 static const char *maker_of(zb_status refused) {
@@ -54,7 +56,14 @@ zb_status zb_compile_proof_end(zb_compile_state *state) {
 
 static zb_result run(zb_pass *pass, MlirModule module) {
   zb_plan *plan = NULL;
+  uint64_t limit = 0;
+  zb_metric metric;
+  if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
+  if (!zb_pass_option_metric(pass, mlirModuleGetOperation(module), &metric)) return ZB_FAIL;
   ZB_PASS_TRY(pass, zb_emit_plan(module, zb_pass_option(pass, "model"), zb_pass_option(pass, "optimizer"), &plan));
+  const zb_status woven = zb_weave(plan, metric, limit);
+  if (woven) zb_plan_destroy(plan);
+  ZB_PASS_TRY(pass, woven);
   zb_compile_state *state = pass->state;
   const bool beside = state && state->proves_beside && !state->plan && (state->proof = zb_plan_proof_begin(plan));
   zb_status status = beside ? NULL : bug(zb_plan_verify(plan));

@@ -112,8 +112,9 @@ static zb_status add_phase_post(builder *it, int r, const zb_plan_rank *rank, in
   const zb_clock_axis axis = axis_of(it->plan, message);
   /* What replicas gather they post in line with the rest. Where that takes time each channel is free at another one,
    * of which the clocks keep one a member. */
-  it->fits &= job->derived.beside ? axis == ZB_CLOCK_REPLICAS : axis != ZB_CLOCK_REPLICAS || it->plan->job_ps == 0;
+  it->fits &= job->derived.beside ? axis != ZB_CLOCK_PIPELINE : axis != ZB_CLOCK_REPLICAS || it->plan->job_ps == 0;
   ZB_TRY(add_transfer(it, axis, job->derived.beside ? it->out->rank_count + r : r, message, &places[index].transfer));
+  it->out->transfers.items[places[index].transfer].beside = job->derived.beside;
   made->node.kind = ZB_CLOCK_POST;
   made->node.transfer = places[index].transfer;
   return NULL;

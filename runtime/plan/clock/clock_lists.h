@@ -12,6 +12,7 @@ typedef enum zb_clock_axis { ZB_CLOCK_PIPELINE, ZB_CLOCK_REPLICAS, ZB_CLOCK_SHAR
 
 typedef struct zb_clock_transfer {
   zb_clock_axis axis;
+  bool beside;      /* posted on the second clocks, where that takes no time */
   int64_t takes_ps; /* each message of it */
   int channel;      /* of messages, and of phases over replicas (the rank, or behind all ranks that of sums): which come
                        one after the other */

@@ -178,13 +178,13 @@ static int64_t wait_for_pairs(const zb_clocks *it, const zb_clock_wait *wait, in
   return now;
 }
 
-static bool looks_at_pairs(const zb_clocks *it, const zb_clock_transfer *transfer) {
-  return it->wake_ps > 0 || (it->job_ps > 0 && transfer->axis == ZB_CLOCK_SHARDS);
-}
-
 /* What a member takes for each post of a phase: on the second clock nothing. */
 static int64_t post_ps_of(const zb_clocks *it, const zb_clock_transfer *transfer) {
-  return transfer->axis == ZB_CLOCK_SHARDS ? it->job_ps : 0;
+  return transfer->axis == ZB_CLOCK_SHARDS && !transfer->beside ? it->job_ps : 0;
+}
+
+static bool looks_at_pairs(const zb_clocks *it, const zb_clock_transfer *transfer) {
+  return it->wake_ps > 0 || post_ps_of(it, transfer) > 0;
 }
 
 static void wait_for(zb_clocks *it, const zb_clock_node *node, const zb_clock_wait *wait, int64_t *now,

@@ -46,7 +46,7 @@ static zb_status fill_rank(zb_plan_pace *pace, const zb_plan *plan, int r) {
     if (job->kind == ZB_JOB_READ) pace->job_ps[r][i] = plan->read_ps;
     if (job->subprogram < 0) continue;
     const zb_plan_subprogram *s = &rank->subprograms[job->subprogram];
-    pace->job_ps[r][i] = !ran[job->subprogram] && s->first_ps ? s->first_ps : s->time_ps;
+    pace->job_ps[r][i] = (!ran[job->subprogram] && s->first_ps ? s->first_ps : s->time_ps) + job->derived.woven_ps;
     ran[job->subprogram] = true;
   }
   zb_free(ran);

@@ -12,6 +12,7 @@
 #include "runtime/base/arena.h"
 #include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/ranks.h"
+#include "runtime/plan/mesh/weave.h"
 
 /* Jobs that are run at most, some tenths of a second; steps at least and at most. */
 enum { JOBS_MAX = 1 << 22, STEPS_MIN = 16, STEPS_MAX = 4096 };
@@ -138,15 +139,22 @@ static zb_status mean_busy(const zb_plan *plan, double *out) {
     const zb_plan_rank *rank = &plan->ranks[r];
     int64_t busy = 0;
     bool *ran = zb_alloc((size_t)rank->subprogram_count + 1);
-    if (!ran) return ZB_OUT_OF_MEMORY();
+    int64_t *sums = zb_alloc(((size_t)rank->subprogram_count + 1) * sizeof *sums);
+    if (!ran || !sums) {
+      zb_free(ran);
+      zb_free(sums);
+      return ZB_OUT_OF_MEMORY();
+    }
+    zb_sums_of_subprograms(plan, rank, sums);
     for (int i = rank->load_count; i < rank->job_count; ++i) {
       const int index = rank->jobs[i].subprogram;
       if (index < 0) continue;
       const zb_plan_subprogram *subprogram = &rank->subprograms[index];
-      busy += !ran[index] && subprogram->first_ps ? subprogram->first_ps : subprogram->time_ps;
+      busy += (!ran[index] && subprogram->first_ps ? subprogram->first_ps : subprogram->time_ps) - sums[index];
       ran[index] = true;
     }
     zb_free(ran);
+    zb_free(sums);
     *out += (double)busy / ranks;
   }
   return NULL;

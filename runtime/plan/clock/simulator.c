@@ -47,12 +47,13 @@ typedef struct simulator {
   message_state *messages;
   int64_t *channel_free_ps;
   int channel_count;
-  int *beside;     /* [rank] its first job on the second clock; job_count: there is none */
-  int *next;       /* [clock] next job; the clocks of all ranks, then their second clocks */
-  int64_t *now_ps; /* [clock] */
-  int *blocked_on; /* [clock] message, -1 */
-  bool **ran;      /* [rank][subprogram] in this step */
-  zb_heap ready;   /* clocks that can go on, by the start of their next job */
+  int *beside;       /* [rank] its first job on the second clock; job_count: there is none */
+  int *next;         /* [clock] next job; the clocks of all ranks, then their second clocks */
+  int64_t *now_ps;   /* [clock] */
+  int *blocked_on;   /* [clock] message, -1 */
+  bool **ran;        /* [rank][subprogram] in this step */
+  int64_t **sums_ps; /* [rank][subprogram] what of its time are sums over shards */
+  zb_heap ready;     /* clocks that can go on, by the start of their next job */
   bool overflow;
   /* Steps that follow each other, of a plan with post-validation; else verdict_ps is NULL: */
   int *clip;           /* [rank] job */
@@ -148,7 +149,10 @@ static zb_status number_channels(simulator *it) {
 static void simulator_deinit(simulator *it) {
   for (int r = 0; it->ran && r < it->plan->rank_count; ++r)
     zb_free(it->ran[r]);
+  for (int r = 0; it->sums_ps && r < it->plan->rank_count; ++r)
+    zb_free(it->sums_ps[r]);
   zb_free(it->ran);
+  zb_free(it->sums_ps);
   zb_free(it->messages);
   zb_free(it->channel_free_ps);
   zb_free(it->beside);
@@ -171,17 +175,20 @@ static zb_status simulator_init(simulator *it, const zb_plan *plan, const zb_pla
   it->now_ps = zb_alloc(2 * ranks * sizeof *it->now_ps);
   it->blocked_on = zb_alloc(2 * ranks * sizeof *it->blocked_on);
   it->ran = zb_alloc(ranks * sizeof *it->ran);
+  it->sums_ps = zb_alloc(ranks * sizeof *it->sums_ps);
   it->ready.items = zb_alloc(2 * ranks * sizeof *it->ready.items);
   out->rank_count = plan->rank_count;
   out->ranks = zb_alloc(ranks * sizeof *out->ranks);
   out->jobs = zb_alloc(ranks * sizeof *out->jobs);
-  if (!it->messages || !it->beside || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->ready.items ||
-      !out->ranks || !out->jobs)
+  if (!it->messages || !it->beside || !it->next || !it->now_ps || !it->blocked_on || !it->ran || !it->sums_ps ||
+      !it->ready.items || !out->ranks || !out->jobs)
     return ZB_OUT_OF_MEMORY();
   for (size_t r = 0; r < ranks; ++r) {
     out->jobs[r] = zb_alloc((size_t)plan->ranks[r].job_count * sizeof **out->jobs);
     it->ran[r] = zb_alloc((size_t)plan->ranks[r].subprogram_count + 1);
-    if (!out->jobs[r] || !it->ran[r]) return ZB_OUT_OF_MEMORY();
+    it->sums_ps[r] = zb_alloc(((size_t)plan->ranks[r].subprogram_count + 1) * sizeof **it->sums_ps);
+    if (!out->jobs[r] || !it->ran[r] || !it->sums_ps[r]) return ZB_OUT_OF_MEMORY();
+    zb_sums_of_subprograms(plan, &plan->ranks[r], it->sums_ps[r]);
     it->beside[r] = next_beside(it, (int)r, plan->ranks[r].load_count);
   }
   return number_channels(it);
@@ -292,6 +299,12 @@ static void count_compute(zb_plan_rank_result *result, zb_job_kind kind, int64_t
   result->busy_ps += time; /* cannot overflow: the rank's clock, which was checked, is never before it */
 }
 
+/* What of the time of a job its own instructions take: neither sums over shards, nor what runs beside these. At a pace
+ * of its own a job is as long as that says. */
+static int64_t computing(const simulator *it, int r, const zb_plan_job *job, int64_t time) {
+  return it->pace ? time : max_time(time - job->derived.woven_ps - it->sums_ps[r][job->subprogram], 0);
+}
+
 static int64_t subprogram_time(simulator *it, int r, int subprogram) {
   const zb_plan_subprogram *s = &it->plan->ranks[r].subprograms[subprogram];
   bool first = !it->ran[r][subprogram];
@@ -304,7 +317,7 @@ static int64_t job_time(simulator *it, int r, int index) {
   if (it->pace) return it->pace->job_ps[r][index];
   if (validates(it) && job->kind == ZB_JOB_CLIP) return 0;
   if (validates(it) && job->kind == ZB_JOB_SNAPSHOT) return zb_plan_snapshot_ps(it->plan, r);
-  if (job->subprogram >= 0) return subprogram_time(it, r, job->subprogram);
+  if (job->subprogram >= 0) return max_time(subprogram_time(it, r, job->subprogram) + job->derived.woven_ps, 0);
   return job->kind == ZB_JOB_READ ? it->plan->read_ps : 0;
 }
 
@@ -347,7 +360,7 @@ static zb_status run_job(simulator *it, int r, int64_t start) {
   if (job->subprogram >= 0) {
     if (result->start_ps < 0) result->start_ps = start;
     result->end_ps = end;
-    count_compute(result, job->kind, time);
+    count_compute(result, job->kind, computing(it, r, job, time));
   }
   schedule(it, r);
   return NULL;

@@ -407,14 +407,49 @@ static const char *instruction_fault(const zb_plan_rank *rank, const zb_plan_sub
   }
   if (instruction->accumulate && instruction->output_count < 1) return "it accumulates but has no result";
   if (!number_is_valid(instruction->flops) || !number_is_valid(instruction->product_flops)) return "flops must be >= 0";
+  if (instruction->time_ps < 0) return "its time must be >= 0";
   if (!fits(instruction->scratch_offset, instruction->scratch_bytes, rank->arena_bytes))
     return "its scratch is outside of the arena";
   return NULL;
 }
 
-static const char *segment_fault(const zb_plan *plan, const zb_plan_rank *rank, const zb_plan_segment *segment) {
+static int sums_between(const zb_plan_subprogram *subprogram, int begin, int end) {
+  int count = 0;
+  for (int i = begin; i < end; ++i)
+    count += zb_collective_of_op(subprogram->instructions[i].op) != ZB_COLLECTIVE_COUNT;
+  return count;
+}
+
+static const char *segment_fault(const zb_plan_rank *rank, const zb_plan_segment *segment) {
 #define ZB_SEGMENT_COLUMN(type, name, low, high, fault) COLUMN_FAULT(segment, name, low, high, fault)
 #include "runtime/plan/file/plan_columns.def"
+  const zb_plan_subprogram *subprogram = &rank->subprograms[segment->subprogram];
+  if (subprogram->kind != ZB_JOB_W) return "its subprogram is no W";
+  if (segment->end <= segment->begin || segment->end > subprogram->instruction_count)
+    return "its instructions are not those of its subprogram";
+  return sums_between(subprogram, segment->begin, segment->end) == 0 ? NULL : "it sums over shards itself";
+}
+
+/* Segments of a job: from its first instruction on, one behind the other, beside sums in the order of the list. */
+static const char *segments_fault(const zb_plan *plan, const zb_plan_rank *rank, int index) {
+  const zb_plan_job *job = &rank->jobs[index];
+  const zb_plan_segment *before = NULL;
+  if (job->segments.count == 0) return NULL;
+  if (zb_plan_shards(plan) == 1) return "it runs beside sums over shards, but the plan has one shard";
+  if (job->kind != ZB_JOB_W || index >= zb_plan_step_end(rank)) return "only a W runs beside sums over shards";
+  if (job->waits.count > 0) return "it waits, so that nothing of it can run ahead";
+  for (uint32_t i = 0; i < job->segments.count; ++i) {
+    const zb_plan_segment *segment = &rank->segments[job->segments.begin + i];
+    if (segment->subprogram != job->subprogram) return "a segment is of another subprogram";
+    const int host = zb_plan_job_before(rank, index, segment->host);
+    if (host < 0) return "a segment is in no job before it";
+    const zb_plan_subprogram *hosts = &rank->subprograms[rank->jobs[host].subprogram];
+    if (segment->sum >= sums_between(hosts, 0, hosts->instruction_count)) return "a segment is beside no sum";
+    if (segment->begin != (before ? before->end : 0)) return "its segments are not one behind the other";
+    if (before && (segment->host > before->host || (segment->host == before->host && segment->sum <= before->sum)))
+      return "its segments are not in the order of the sums that they run beside";
+    before = segment;
+  }
   return NULL;
 }
 
@@ -589,6 +624,7 @@ static const char *job_fault(const zb_plan *plan, const zb_plan_rank *rank, int 
   }
   if ((index < rank->load_count) != (job->kind == ZB_JOB_LOAD)) return "LOAD jobs come first, and are load_count many";
   const char *fault = zb_job_is_compute(job->kind) ? compute_job_fault(rank, job) : other_job_fault(plan, rank, job);
+  if (!fault) fault = segments_fault(plan, rank, index);
   return fault ? fault : list_fault(plan, rank, index);
 }
 
@@ -601,8 +637,8 @@ zb_status zb_plan_check_rank(const zb_plan *plan, int index) {
   for (int i = 0; i < rank->subprogram_count; ++i)
     ZB_TRY(check_subprogram(plan, rank, &rank->subprograms[i]));
   for (int i = 0; i < rank->segment_count; ++i) {
-    const char *fault = segment_fault(plan, rank, &rank->segments[i]);
-    return MALFORMED(index, "segment %d of its subprograms: %s", i, fault ? fault : "no job can run one");
+    const char *fault = segment_fault(rank, &rank->segments[i]);
+    if (fault) return MALFORMED(index, "segment %d of its subprograms: %s", i, fault);
   }
   if (rank->load_count < 0 || rank->load_count > rank->job_count)
     return MALFORMED(index, "%d of %d jobs are said to be LOAD", rank->load_count, rank->job_count);

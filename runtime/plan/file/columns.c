@@ -156,6 +156,7 @@ static const zb_column instruction_columns[] = {
     LIST(zb_plan_instruction, attrs, attr_count, attr)
     NUMBER(zb_plan_instruction, accumulate)
     ADDRESS(zb_plan_instruction, scratch_offset) NUMBER(zb_plan_instruction, scratch_bytes)
+    NUMBER(zb_plan_instruction, time_ps)
     REAL(zb_plan_instruction, flops) REAL(zb_plan_instruction, product_flops)
     TEXT(zb_plan_instruction, cost_op)};
 static const zb_column operand_columns[] = {

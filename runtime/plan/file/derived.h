@@ -10,9 +10,12 @@ typedef struct zb_derived_subprogram {
   int part_of, places;
 } zb_derived_subprogram;
 
-/* Of an expanded plan: it runs on the second clock of its rank (runtime/plan/mesh/expand.h). */
+/* Of an expanded plan. beside: it runs on the second clock of its rank (runtime/plan/mesh/expand.h). woven_ps: how much
+ * longer than its subprogram it takes by what runs beside sums over shards (weave.h); of parts in their place it is 0.
+ */
 typedef struct zb_derived_job {
   bool beside;
+  int64_t woven_ps;
 } zb_derived_job;
 
 /* Of a plan of all shards or replicas: the owner has what is cut of it (itself, its states) in parts, of which one is
@@ -28,9 +31,11 @@ typedef struct zb_derived_message {
   uint64_t phase_bytes;
 } zb_derived_message;
 
-/* Of a plan of fewer replicas or shards than there are: how many its time is that of; 0: as many as it has. */
+/* timed_members: of a plan of fewer replicas or shards than there are: how many its time is that of; 0: as many as it
+ * has. beside: a sum over shards that runs beside other jobs of its ranks. */
 typedef struct zb_derived_collective {
   uint32_t timed_members;
+  bool beside;
 } zb_derived_collective;
 
 /* list: of a view, its list. mesh, shard_mesh: how many replicas (zb_plan_replicate) and shards (zb_plan_shard) its

@@ -29,6 +29,12 @@ int zb_plan_find_job(const zb_plan_rank *rank, zb_job_kind kind) {
   return -1;
 }
 
+int zb_plan_job_before(const zb_plan_rank *rank, int job, int count) {
+  while (count > 0 && --job >= rank->load_count)
+    count -= zb_job_is_compute(rank->jobs[job].kind);
+  return job >= rank->load_count ? job : -1;
+}
+
 uint64_t zb_plan_snapshot_place(const zb_plan_rank *rank, const zb_plan_job *snapshot, uint32_t number) {
   uint64_t at = rank->regions[ZB_REGION_SNAPSHOT].offset;
   for (uint32_t i = 0; i < number; ++i)

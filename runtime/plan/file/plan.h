@@ -66,6 +66,7 @@ typedef struct zb_plan_instruction {
   bool accumulate;         /* outputs[0] += */
   uint64_t scratch_offset; /* arena offset of its workspace (base 0) */
   uint64_t scratch_bytes;
+  int64_t time_ps; /* what of the time of its subprogram it takes beside others of it; 0, all of them: not known */
   double flops;
   double product_flops;
   const char *cost_op; /* what it is in a file of costs (include/zb/costs.h); "": nothing */
@@ -105,19 +106,21 @@ typedef struct zb_plan_range {
   uint64_t offset, bytes;
 } zb_plan_range;
 
-/* A part of a subprogram between two collectives: from an instruction on to the next segment; then the collective, 1 +
- * its index. No plan has segments yet: a job runs its whole subprogram. */
+/* A part of a subprogram, instructions begin to end, that a job runs ahead of its place in the list: while sum number
+ * `sum` over shards travels of the job that computes and stands `host` such jobs before it. What no segment of the job
+ * has, it runs at its place. */
+enum { ZB_HOSTS_MAX = 64 };
 typedef struct zb_plan_segment {
 #define ZB_SEGMENT_COLUMN(type, name, low, high, fault) type name;
 #include "runtime/plan/file/plan_columns.def"
 } zb_plan_segment;
 
-/* The fields are listed in plan_columns.def. subprogram: of compute jobs; segment: 0, all of it; stage: virtual stage;
- * micro_batch: of F, B, W and what moves their values; message: of SEND and RECV; input: of READ, index of plan.inputs;
- * each -1 where there is none. collective: 1 + its index in plan.collectives; 0: none. output: of REPORT, 1 + its index
- * in plan.outputs; 0: the loss, or the norm. bases: of compute jobs, in pool_u64, arena offsets of bases 1..; parts: in
- * pool_ranges, homes of what is read or filled; waits: in pool_u32, earlier transfers of this rank that must be
- * complete before the job starts. */
+/* The fields are listed in plan_columns.def. subprogram: of compute jobs; stage: virtual stage; micro_batch: of F, B, W
+ * and what moves their values; message: of SEND and RECV; input: of READ, index of plan.inputs; each -1 where there is
+ * none. collective: 1 + its index in plan.collectives; 0: none. output: of REPORT, 1 + its index in plan.outputs; 0:
+ * the loss, or the norm. bases: of compute jobs, in pool_u64, arena offsets of bases 1..; parts: in pool_ranges, homes
+ * of what is read or filled; waits: in pool_u32, earlier transfers of this rank that must be complete before the job
+ * starts; segments: of a W, what of it runs ahead, one behind the other, from its first instruction on. */
 typedef struct zb_plan_job {
 #define ZB_JOB_COLUMN(type, name, low, high, fault) type name;
 #define ZB_JOB_SLICE(name, pool, fault) zb_plan_slice name;
@@ -190,7 +193,7 @@ typedef struct zb_plan_rank {
   zb_plan_subprogram *subprograms;
   int subprogram_count;
   zb_plan_segment *segments;
-  int segment_count; /* 0 */
+  int segment_count; /* 0 where nothing runs beside sums over shards */
   zb_plan_job *jobs; /* LOAD jobs, which run once, before the first step; those of a step; those of an evaluation */
   int job_count;
   int load_count;                                       /* how many of them are LOAD */
@@ -209,6 +212,10 @@ int zb_plan_find_job(const zb_plan_rank *rank, zb_job_kind kind);
 /* Where the number-th part of a SNAPSHOT is kept: one behind the other, each aligned. number == parts.count: the end.
  */
 uint64_t zb_plan_snapshot_place(const zb_plan_rank *rank, const zb_plan_job *snapshot, uint32_t number);
+
+/* The job that computes and stands `count` such jobs before a job of a step; -1: there is none. O(what lies between).
+ */
+int zb_plan_job_before(const zb_plan_rank *rank, int job, int count);
 
 /* Where the jobs of a step end and those of an evaluation begin. */
 static inline int zb_plan_step_end(const zb_plan_rank *rank) { return rank->job_count - rank->evaluation_count; }

@@ -332,6 +332,13 @@ static void say_job(printer *it, const zb_plan *plan, const zb_plan_rank *rank, 
   }
   for (uint32_t i = 0; i < job->waits.count; ++i)
     say(it, "%s%u", i == 0 ? "  after " : ", ", rank->pool_u32[job->waits.begin + i]);
+  for (uint32_t i = 0, last = 0; i < job->segments.count; ++i) {
+    const zb_plan_segment *segment = &rank->segments[job->segments.begin + i];
+    const uint32_t host = (uint32_t)zb_plan_job_before(rank, index, segment->host);
+    if (i == 0 || host != last) say(it, "  ahead in %u", host);
+    say(it, " #%d %d-%d", segment->sum, segment->begin, segment->end);
+    last = host;
+  }
   put(it, "\n");
 }
 

@@ -19,9 +19,11 @@ static int member_count(const zb_plan_collective *collective) { return (int)coll
 
 /* A job that waits for a sum waits for its posts: where the last of them stand behind the ADD, for that as well. Of a
  * reduce-scatter they stand in front of it, so it is added up in front of the first job that waits: on the second clock
- * where that is the next sum. A sum over shards is a part of the job that it interrupts. */
+ * where that is the next sum. A sum over shards is a part of the job that it interrupts, but where others
+ * run meanwhile. */
 static bool runs_beside(const zb_plan_collective *collective) {
-  return collective->payload != ZB_PAYLOAD_SHARDS && zb_collective_adds(collective->kind);
+  if (collective->payload == ZB_PAYLOAD_SHARDS) return collective->derived.beside;
+  return zb_collective_adds(collective->kind);
 }
 
 static bool adds_late(const zb_plan_collective *collective) {
@@ -126,7 +128,8 @@ typedef struct expansion {
   zb_plan_job *late;    /* [job of from] of a reduce-scatter that is not added up: the job; else collective is 0 */
   made_of_list *made;   /* [begin of parts in from] */
   made_of_list other;
-  int *last_ready; /* [begin of sizes in from] 1 + the last one in `ready`; of all ranks, one after the other */
+  int64_t *woven_ps; /* [job of from] */
+  int *last_ready;   /* [begin of sizes in from] 1 + the last one in `ready`; of all ranks, one after the other */
   ready_list *ready;
   size_t ready_count, ready_capacity;
   bool failed;
@@ -596,6 +599,8 @@ static bool make_room(zb_plan *to, const zb_plan_rank *from, sizes room, zb_plan
 /* One job of a collective, or one that is as it was. */
 static void expand_any(expansion *it, const zb_plan_rank *from, int index) {
   zb_plan_job job = from->jobs[index];
+  job.segments = (zb_plan_slice){0, 0};
+  job.derived.woven_ps = it->woven_ps[index];
   add_late_sums(it, &job);
   job.waits = new_waits(it, job.waits);
   if (job.message >= 0) job.message = it->new_message[job.message];
@@ -651,6 +656,7 @@ static bool expand_parts(expansion *it, const zb_plan_rank *from, int index) {
   if (w->kind != ZB_JOB_W) return false;
   const zb_plan_subprogram *whole = &from->subprograms[w->subprogram];
   zb_plan_job job = *w;
+  job.segments = (zb_plan_slice){0, 0};
   const bool only = zb_plan_own_micro_batches(it->from) == 1 && whole->first_ps > 0;
   const int64_t all_ps = only ? whole->first_ps : whole->time_ps;
   int done = 0;
@@ -686,8 +692,12 @@ static zb_status expand_rank(expansion *it, int index) {
   it->posts = zb_alloc((size_t)from->job_count * sizeof *it->posts);
   it->late = zb_alloc((size_t)from->job_count * sizeof *it->late);
   it->made = zb_alloc(made_bytes);
+  it->woven_ps = zb_alloc((size_t)from->job_count * sizeof *it->woven_ps);
   zb_status status = NULL;
-  if (!it->posts || !it->late || !it->made) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  if (!it->posts || !it->late || !it->made || !it->woven_ps) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
+  ZB_TRY_GOTO(zb_weave_times(it->from, from, it->woven_ps));
+  rank->segments = NULL;
+  rank->segment_count = 0;
   room = sizes_of(it, from);
   memset(it->made, 0, made_bytes);
   if (!make_room(it->to, from, room, rank)) ZB_TRY_GOTO(ZB_OUT_OF_MEMORY());
@@ -706,6 +716,7 @@ cleanup:
   zb_free(it->posts);
   zb_free(it->late);
   zb_free(it->made);
+  zb_free(it->woven_ps);
   return status;
 }
 

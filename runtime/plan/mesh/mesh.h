@@ -2,16 +2,17 @@
 #pragma once
 
 #include "runtime/plan/file/collective.h"
+#include "runtime/plan/mesh/weave.h"
 
 /* A plan of one list alone: *out has its jobs (of a step after those of LOAD), its subprograms, messages and regions,
  * and no evaluation beside it. So what proves, simulates or draws a plan needs to know one list only. It borrows what
  * did not change, so `plan` must outlive it. list EVALUATION: of a plan that evaluates. MEMORY. */
 zb_status zb_plan_view(const zb_plan *plan, zb_plan_list list, zb_plan **out) ZB_MUST_USE;
 
-/* Whether no job is of a collective, and none is followed by sums of its group: what executors, clocks and the proof of
- * memory take. */
+/* Whether no job is of a collective, none is followed by sums of its group, and none runs ahead: what executors, clocks
+ * and the proof of memory take. */
 static inline bool zb_plan_is_expanded(const zb_plan *plan) {
-  return plan->collective_count == 0 && plan->sum_groups < 2;
+  return plan->collective_count == 0 && plan->sum_groups < 2 && !zb_plan_is_woven(plan);
 }
 /* Carries collectives by messages: *out is the same plan without collectives, each job of one replaced by SEND, RECV
  * and ADD. It borrows what did not change, so `plan` must outlive it. Where there are none *out is NULL. Executors see
@@ -53,12 +54,3 @@ static inline bool zb_plan_travels_beside(const zb_plan *plan, const zb_plan_mes
 static inline uint64_t zb_plan_timed_bytes(const zb_plan_message *message) {
   return message->derived.phase_bytes > message->bytes ? message->derived.phase_bytes : message->bytes;
 }
-/* What a collective of shards of so many elements in all takes by the cost model: one phase or two, in each of which a
- * shard sends all pieces but its own over its link, the largest of which decides, and the jobs that post them, add, and
- * go on. */
-typedef struct zb_sum_costs {
-  int64_t latency_ps, wake_ps, job_ps;
-  double ps_per_byte;
-} zb_sum_costs;
-int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind, int64_t elements,
-                              int64_t element_bytes, int64_t shards);

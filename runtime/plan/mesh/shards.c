@@ -13,8 +13,18 @@
  *                                            F s0_F.1 micro-batch 1    waits for it
  *                                              add y b -> z
  *
- * Of reduce_scatter the own part of p goes to y, and of gather_parts x to its place among the parts. Nothing else runs
- * on the rank meanwhile, so that the workspace of the subprogram stays as it is.
+ * Of reduce_scatter the own part of p goes to y, and of gather_parts x to its place among the parts. What runs on the
+ * rank meanwhile are segments of W alone (weave.h), subprograms of their own behind the collective, which then goes on
+ * the second clock of the rank:
+ *
+ *   F s0_F micro-batch 1                     F s0_F.0 micro-batch 1
+ *                                            COLLECTIVE y
+ *                                            W s0_W.0-2 micro-batch 0
+ *                                   ->       F s0_F.1 micro-batch 1    waits for the collective
+ *   W s0_W micro-batch 0                     W s0_W.2-5 micro-batch 0
+ *     instructions 0-2 ahead
+ *
+ * They touch nothing that the sum, or what follows, uses: the rule "woven" of the proof.
  *
  * Tests: test/runtime/plan/compiled/shards_plan_test.c, test/e2e/shards.py. */
 #include "runtime/plan/file/check.h"
@@ -22,23 +32,8 @@
 #include "runtime/plan/mesh/expand.h"
 #include "runtime/plan/mesh/mesh.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* ---- What a sum takes ---- */
-
-int64_t zb_sum_over_shards_ps(const zb_sum_costs *costs, zb_collective_kind kind, int64_t elements,
-                              int64_t element_bytes, int64_t shards) {
-  const bool adds = zb_collective_adds(kind);
-  const int phases = adds + zb_collective_gathers(kind);
-  const int64_t piece = (elements + shards - 1) / shards * element_bytes, jobs = phases * 2 * (shards - 1) + adds + 1;
-  const double moving = (double)((shards - 1) * piece) * costs->ps_per_byte;
-  const double all =
-      phases * ((double)costs->latency_ps + (double)costs->wake_ps + moving) + (double)(jobs * costs->job_ps);
-  if (!(all < 9e18)) return INT64_MAX;
-  return phases * (costs->latency_ps + costs->wake_ps + llround(moving)) + jobs * costs->job_ps;
-}
 
 /* ---- The plan of all shards ---- */
 
@@ -48,6 +43,8 @@ typedef struct sharding {
   int shards;
   int listed;   /* collectives of `to` that came from those of `from` */
   int *segment; /* [subprogram of the rank at hand] the first of its segments in the new list */
+  int *ahead,
+      *left; /* [segment of the rank at hand] its subprogram there, and the first one of what is left behind it */
 } sharding;
 
 static int rank_at(const sharding *it, int rank, int shard) { return rank * it->shards + shard; }
@@ -56,17 +53,10 @@ static zb_collective_kind kind_of(const zb_plan_instruction *instruction) {
   return zb_collective_of_op(instruction->op);
 }
 
-static bool is_sum(const zb_plan_instruction *instruction) { return kind_of(instruction) != ZB_COLLECTIVE_COUNT; }
-
-/* All that a collective moves: the larger of what it takes and what it gives. */
-static const zb_plan_operand *whole_of(const zb_plan_instruction *sum) {
-  return kind_of(sum) == ZB_COLLECTIVE_REDUCE_SCATTER ? &sum->inputs[0] : &sum->outputs[0];
-}
-
 static int sums_of(const zb_plan_subprogram *subprogram) {
   int count = 0;
   for (int i = 0; i < subprogram->instruction_count; ++i)
-    count += is_sum(&subprogram->instructions[i]);
+    count += zb_is_shard_sum(&subprogram->instructions[i]);
   return count;
 }
 
@@ -98,7 +88,7 @@ zb_status zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) {
   for (int s = 0; s < rank->subprogram_count; ++s)
     for (int i = 0; runs[s] > 0 && i < rank->subprograms[s].instruction_count; ++i) {
       const zb_plan_instruction *instruction = &rank->subprograms[s].instructions[i];
-      if (is_sum(instruction)) counts[kind_of(instruction) != ZB_COLLECTIVE_ALL_REDUCE] += runs[s];
+      if (zb_is_shard_sum(instruction)) counts[kind_of(instruction) != ZB_COLLECTIVE_ALL_REDUCE] += runs[s];
     }
   zb_free(runs);
   return NULL;
@@ -148,7 +138,7 @@ static void add_sum(sharding *it, int rank, zb_collective_kind kind, const zb_pl
   const zb_attrs attrs = instruction ? (zb_attrs){instruction->attrs, instruction->attr_count} : (zb_attrs){0};
   const bool greatest = strcmp(zb_attr_string(&attrs, "reduction", "sum"), "max") == 0;
   const bool adds = zb_collective_adds(kind);
-  const uint64_t bytes = instruction ? (uint64_t)zb_operand_extent(whole_of(instruction)) : 0;
+  const uint64_t bytes = instruction ? (uint64_t)zb_operand_extent(zb_shard_sum_whole(instruction)) : 0;
   zb_plan_collective *collective = &to->collectives[to->collective_count++];
   *collective = (zb_plan_collective){.kind = kind,
                                      .payload = ZB_PAYLOAD_SHARDS,
@@ -186,7 +176,7 @@ static zb_status own_part(sharding *it, const zb_plan_instruction *sum, int shar
   const bool scatters = kind_of(sum) == ZB_COLLECTIVE_REDUCE_SCATTER;
   zb_plan_operand *part = zb_plan_alloc(it->to, sizeof *part);
   if (!part) return ZB_OUT_OF_MEMORY();
-  *part = part_of(whole_of(sum), shard);
+  *part = part_of(zb_shard_sum_whole(sum), shard);
   if (scatters)
     copy->inputs = part;
   else
@@ -216,60 +206,58 @@ static bool asks_for_place(const zb_plan_instruction *instruction) {
   return strcmp(instruction->op, "coordinate") == 0 || strcmp(instruction->op, "own_part") == 0;
 }
 
-/* What of the time of a subprogram its sums take, which the collectives between segments have. */
-static int64_t sums_ps(const sharding *it, const zb_plan_subprogram *from) {
-  const zb_plan *plan = it->from;
-  const zb_sum_costs costs = {plan->link_latency_ps, plan->link_wake_ps, plan->job_ps, plan->link_ps_per_byte};
-  int64_t all = 0;
-  for (int i = 0; i < from->instruction_count; ++i) {
-    if (!is_sum(&from->instructions[i])) continue;
-    const zb_plan_operand *whole = whole_of(&from->instructions[i]);
-    const int64_t element = (int64_t)zb_dtype_bytes(whole->dtype);
-    const int64_t one = zb_sum_over_shards_ps(&costs, kind_of(&from->instructions[i]),
-                                              zb_operand_extent(whole) / element, element, plan->shards);
-    if (__builtin_add_overflow(all, one, &all)) return INT64_MAX;
+/* Instructions `begin` to `end` of a subprogram: all of it, or what is left of a W where a segment of it ends. */
+typedef struct stretch {
+  const zb_plan_subprogram *of;
+  int begin, end;
+  bool cold; /* what it takes at its first run in a step is known */
+} stretch;
+
+/* What the segments of a stretch take: each from where one begins to where the next one does. */
+static zb_status time_segments(const sharding *it, const stretch *all, zb_plan_subprogram *segments, int count) {
+  const zb_plan_subprogram *of = all->of;
+  if (count == 1 && all->begin == 0 && all->end == of->instruction_count) return NULL;
+  const size_t times = (size_t)of->instruction_count + 1;
+  int64_t *later = zb_alloc(2 * times * sizeof *later), *first = later + times;
+  if (!later) return ZB_OUT_OF_MEMORY();
+  zb_instruction_times(it->from, of, of->time_ps, later);
+  zb_instruction_times(it->from, of, of->first_ps, first);
+  for (int i = 0, begin = all->begin, end = begin; i < count; ++i, begin = end) {
+    zb_plan_subprogram *segment = &segments[i];
+    segment->flops = segment->product_flops = 0;
+    for (; end < all->end; ++end) {
+      const bool opens = i > 0 && end == begin; /* the sum in front of it */
+      if (zb_is_shard_sum(&of->instructions[end]) && !opens) break;
+      segment->flops += of->instructions[end].flops;
+      segment->product_flops += of->instructions[end].product_flops;
+    }
+    segment->time_ps = later[end] - later[begin];
+    segment->first_ps = all->cold && of->first_ps ? first[end] - first[begin] : 0;
   }
-  return all;
+  zb_free(later);
+  return NULL;
 }
 
-/* A time without what the sums take, up to the end of that share of it. */
-static int64_t time_until(int64_t time_ps, int64_t sums, double share) {
-  const int64_t left = time_ps > sums ? time_ps - sums : 0;
-  return share >= 1 ? left : (int64_t)((double)left * share);
+/* The next subprogram of the rank, without instructions yet. */
+static zb_plan_subprogram *begin_segment(zb_plan_rank *rank, const stretch *all, zb_plan_instruction *instructions) {
+  zb_plan_subprogram *segment = &rank->subprograms[rank->subprogram_count++];
+  *segment = *all->of;
+  segment->instructions = instructions;
+  segment->instruction_count = 0;
+  return segment;
 }
 
-/* Times of segments: those of the subprogram without its sums, by shares of instructions. */
-static void share_times(const sharding *it, const zb_plan_subprogram *from, zb_plan_subprogram *segments, int count) {
-  const int64_t sums = sums_ps(it, from);
-  int done = 0, all = 0;
-  for (int i = 0; i < count; ++i)
-    all += segments[i].instruction_count;
-  for (int i = 0; i < count; ++i) {
-    const double before = i && all ? (double)done / all : 0;
-    done += segments[i].instruction_count;
-    const double behind = i == count - 1 || all == 0 ? 1 : (double)done / all, share = behind - before;
-    segments[i].time_ps = time_until(from->time_ps, sums, behind) - (i ? time_until(from->time_ps, sums, before) : 0);
-    segments[i].first_ps =
-        from->first_ps ? time_until(from->first_ps, sums, behind) - (i ? time_until(from->first_ps, sums, before) : 0)
-                       : 0;
-    segments[i].flops = from->flops * share;
-    segments[i].product_flops = from->product_flops * share;
-  }
-}
-
-/* Appends the segments of a subprogram to those of the rank. */
-static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_subprogram *from, int shard) {
-  const int sums = sums_of(from);
+/* Appends the segments of a stretch to those of the rank. */
+static zb_status add_segments(sharding *it, zb_plan_rank *rank, const stretch *all, int shard) {
+  const zb_plan_subprogram *from = all->of;
   zb_plan_instruction *instructions =
       zb_plan_alloc(it->to, ((size_t)from->instruction_count + 1) * sizeof *instructions);
   if (!instructions) return ZB_OUT_OF_MEMORY();
-  zb_plan_subprogram *segment = &rank->subprograms[rank->subprogram_count++];
-  *segment = *from;
-  segment->instructions = instructions;
-  segment->instruction_count = 0;
-  for (int i = 0; i < from->instruction_count; ++i) {
+  const int first = rank->subprogram_count;
+  zb_plan_subprogram *segment = begin_segment(rank, all, instructions);
+  for (int i = all->begin; i < all->end; ++i) {
     const zb_plan_instruction *instruction = &from->instructions[i];
-    if (!is_sum(instruction)) {
+    if (!zb_is_shard_sum(instruction)) {
       *instructions = *instruction;
       if (asks_for_place(instruction)) ZB_TRY(set_place(it, instructions, shard));
       ++instructions;
@@ -280,36 +268,62 @@ static zb_status add_segments(sharding *it, zb_plan_rank *rank, const zb_plan_su
       ZB_TRY(own_part(it, instruction, shard, instructions++));
       ++segment->instruction_count;
     }
-    segment = &rank->subprograms[rank->subprogram_count++];
-    *segment = *from;
-    segment->instructions = instructions;
-    segment->instruction_count = 0;
+    segment->loss_base = 0;
+    segment->output_count = 0;
+    segment = begin_segment(rank, all, instructions);
   }
-  for (int i = 0; i <= sums && sums > 0; ++i) {
+  for (int i = first; i < rank->subprogram_count && rank->subprogram_count - first > 1; ++i) {
     char name[256];
-    zb_plan_subprogram *part = segment - (sums - i);
-    snprintf(name, sizeof name, "%s.%d", from->name, i);
-    part->name = zb_plan_strdup(it->to, name);
-    if (!part->name) return ZB_OUT_OF_MEMORY();
-    if (i == sums) break;
-    part->loss_base = 0;
-    part->output_count = 0;
+    snprintf(name, sizeof name, "%s.%d", from->name, i - first);
+    rank->subprograms[i].name = zb_plan_strdup(it->to, name);
+    if (!rank->subprograms[i].name) return ZB_OUT_OF_MEMORY();
   }
-  if (sums > 0) share_times(it, from, segment - sums, sums + 1);
-  return NULL;
+  return time_segments(it, all, rank->subprograms + first, rank->subprogram_count - first);
+}
+
+/* What runs ahead of a W, and what is left of it behind: one subprogram, or several where that has sums. */
+static zb_status add_ahead(sharding *it, const zb_plan_rank *from, zb_plan_rank *rank, int segment, int shard) {
+  const zb_plan_segment *row = &from->segments[segment];
+  const zb_plan_subprogram *of = &from->subprograms[row->subprogram];
+  const stretch ahead = {of, row->begin, row->end, false}, left = {of, row->end, of->instruction_count, false};
+  char name[256];
+  it->ahead[segment] = rank->subprogram_count;
+  ZB_TRY(add_segments(it, rank, &ahead, shard));
+  snprintf(name, sizeof name, "%s.%d-%d", of->name, row->begin, row->end);
+  rank->subprograms[it->ahead[segment]].name = zb_plan_strdup(it->to, name);
+  if (!rank->subprograms[it->ahead[segment]].name) return ZB_OUT_OF_MEMORY();
+  if (it->left[segment] < 0 || left.begin == left.end) return NULL;
+  it->left[segment] = rank->subprogram_count;
+  return add_segments(it, rank, &left, shard);
+}
+
+/* Behind which segments something is left: the last ones of jobs. */
+static void mark_last(sharding *it, const zb_plan_rank *from) {
+  for (int i = 0; i < from->segment_count; ++i)
+    it->left[i] = -1;
+  for (int i = 0; i < from->job_count; ++i) {
+    const zb_plan_slice segments = from->jobs[i].segments;
+    if (segments.count > 0) it->left[segments.begin + segments.count - 1] = 0;
+  }
 }
 
 static zb_status shard_subprograms(sharding *it, const zb_plan_rank *from, zb_plan_rank *rank, int shard) {
   size_t count = (size_t)from->subprogram_count;
   for (int s = 0; s < from->subprogram_count; ++s)
     count += (size_t)sums_of(&from->subprograms[s]);
+  for (int i = 0; i < from->segment_count; ++i)
+    count += 2 + (size_t)sums_of(&from->subprograms[from->segments[i].subprogram]);
   rank->subprograms = zb_plan_alloc(it->to, (count + 1) * sizeof *rank->subprograms);
   if (!rank->subprograms) return ZB_OUT_OF_MEMORY();
   rank->subprogram_count = 0;
   for (int s = 0; s < from->subprogram_count; ++s) {
+    const stretch all = {&from->subprograms[s], 0, from->subprograms[s].instruction_count, true};
     it->segment[s] = rank->subprogram_count;
-    ZB_TRY(add_segments(it, rank, &from->subprograms[s], shard));
+    ZB_TRY(add_segments(it, rank, &all, shard));
   }
+  mark_last(it, from);
+  for (int i = 0; i < from->segment_count; ++i)
+    ZB_TRY(add_ahead(it, from, rank, i, shard));
   return NULL;
 }
 
@@ -319,8 +333,10 @@ typedef struct job_lists {
   sharding *it;
   const zb_plan_rank *from;
   zb_plan_rank *rank;
-  uint32_t *place; /* [job of from] the job of the new list that posts what it posted */
-  int next_sum;    /* the collective of the next sum of the rank */
+  uint32_t *place;       /* [job of from] the job of the new list that posts what it posted */
+  int next_sum;          /* the collective of the next sum of the rank */
+  const zb_woven *woven; /* what runs ahead, in its order */
+  size_t woven_count, next_woven;
 } job_lists;
 
 static uint64_t address_in(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_operand *operand) {
@@ -342,7 +358,7 @@ static void add_part(zb_plan_rank *rank, uint64_t offset, uint64_t bytes) {
 static zb_plan_slice add_parts(job_lists *lists, const zb_plan_job *job, const zb_plan_instruction *sum) {
   zb_plan_rank *rank = lists->rank;
   const uint32_t begin = rank->pool_range_count;
-  const zb_plan_operand *whole = whole_of(sum);
+  const zb_plan_operand *whole = zb_shard_sum_whole(sum);
   const uint64_t bytes = (uint64_t)zb_operand_extent(whole), shards = (uint64_t)lists->it->shards;
   const uint64_t home = address_in(lists->from, job, whole);
   if (zb_collective_adds(kind_of(sum))) {
@@ -356,25 +372,47 @@ static zb_plan_slice add_parts(job_lists *lists, const zb_plan_job *job, const z
   return (zb_plan_slice){begin, rank->pool_range_count - begin};
 }
 
-/* A job for each segment of the subprogram, and between two the collective that both sides wait for. */
-static void add_segment_jobs(job_lists *lists, const zb_plan_job *job) {
+/* What runs beside sum number `sum` of a job. */
+static bool add_woven(job_lists *lists, int host, int sum) {
+  zb_plan_rank *rank = lists->rank;
+  const int begin = rank->job_count;
+  for (; lists->next_woven < lists->woven_count; ++lists->next_woven) {
+    const zb_woven *at = &lists->woven[lists->next_woven];
+    if (at->host != host || at->sum != sum) break;
+    zb_plan_job job = lists->from->jobs[at->job];
+    job.subprogram = lists->it->ahead[at->segment];
+    job.segments = (zb_plan_slice){0, 0};
+    rank->jobs[rank->job_count++] = job;
+  }
+  return rank->job_count > begin;
+}
+
+/* A job for each segment of its subprogram, and between two the collective that both sides wait for. Of one of which a
+ * part ran ahead: of what is left of it. */
+static void add_segment_jobs(job_lists *lists, const zb_plan_job *job, int index) {
   zb_plan_rank *rank = lists->rank;
   const zb_plan_subprogram *whole = &lists->from->subprograms[job->subprogram];
+  const uint32_t last = job->segments.begin + job->segments.count - 1;
+  const int begin = job->segments.count ? lists->from->segments[last].end : 0;
   zb_plan_job part = *job;
-  part.subprogram = lists->it->segment[job->subprogram];
-  rank->jobs[rank->job_count++] = part;
-  for (int i = 0; i < whole->instruction_count; ++i) {
-    if (!is_sum(&whole->instructions[i])) continue;
-    rank->jobs[rank->job_count] = (zb_plan_job){.kind = ZB_JOB_COLLECTIVE,
-                                                .subprogram = -1,
-                                                .stage = -1,
-                                                .micro_batch = -1,
-                                                .message = -1,
-                                                .collective = 1 + lists->next_sum++,
-                                                .input = -1,
-                                                .parts = add_parts(lists, job, &whole->instructions[i])};
+  int sum = 0;
+  part.segments = (zb_plan_slice){0, 0};
+  part.subprogram = job->segments.count ? lists->it->left[last] : lists->it->segment[job->subprogram];
+  if (begin < whole->instruction_count || !job->segments.count) rank->jobs[rank->job_count++] = part;
+  for (int i = begin; i < whole->instruction_count; ++i) {
+    if (!zb_is_shard_sum(&whole->instructions[i])) continue;
+    const int collective = lists->next_sum++, posted = rank->job_count;
+    rank->jobs[rank->job_count++] = (zb_plan_job){.kind = ZB_JOB_COLLECTIVE,
+                                                  .subprogram = -1,
+                                                  .stage = -1,
+                                                  .micro_batch = -1,
+                                                  .message = -1,
+                                                  .collective = 1 + collective,
+                                                  .input = -1,
+                                                  .parts = add_parts(lists, job, &whole->instructions[i])};
+    lists->it->to->collectives[collective].derived.beside |= add_woven(lists, index, sum++);
     ++part.subprogram;
-    part.waits = one_wait(lists, rank->job_count++);
+    part.waits = one_wait(lists, posted);
     rank->jobs[rank->job_count++] = part;
   }
 }
@@ -398,7 +436,7 @@ static void shard_jobs(job_lists *lists, int shard) {
     if (job.message >= 0) job.message = job.message * shards + shard;
     if (job.collective) job.collective = 1 + (job.collective - 1) * shards + shard;
     if (job.subprogram >= 0)
-      add_segment_jobs(lists, &job);
+      add_segment_jobs(lists, &job, i);
     else
       rank->jobs[rank->job_count++] = job;
     if (i < from->load_count) rank->load_count = rank->job_count;
@@ -435,8 +473,13 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
   size_t counts[2];
   ZB_TRY(zb_plan_sums_of_rank(from, counts));
   const size_t sums = counts[0] + counts[1], parts = 2 * counts[0] + counts[1] * ((size_t)it->shards + 1);
+  zb_woven *woven;
+  size_t woven_count;
   ZB_TRY(shard_subprograms(it, from, rank, shard));
-  rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 2 * sums + 1) * sizeof *rank->jobs);
+  ZB_TRY(zb_woven_of(from, &woven, &woven_count));
+  rank->segments = NULL;
+  rank->segment_count = 0;
+  rank->jobs = zb_plan_alloc(it->to, ((size_t)from->job_count + 2 * sums + woven_count + 1) * sizeof *rank->jobs);
   rank->job_count = 0;
   rank->pool_ranges =
       copy_with_room(it->to, from->pool_ranges, from->pool_range_count, parts, sizeof *rank->pool_ranges);
@@ -444,9 +487,17 @@ static zb_status shard_rank(sharding *it, int r, int shard, int first_sum) {
   rank->pool_u32_count = 0;
   uint32_t *place = zb_alloc(((size_t)from->job_count + 1) * sizeof *place);
   if (rank->jobs && rank->pool_ranges && rank->pool_u32 && place)
-    shard_jobs(&(job_lists){.it = it, .from = from, .rank = rank, .place = place, .next_sum = first_sum}, shard);
+    shard_jobs(&(job_lists){.it = it,
+                            .from = from,
+                            .rank = rank,
+                            .place = place,
+                            .next_sum = first_sum,
+                            .woven = woven,
+                            .woven_count = woven_count},
+               shard);
   const bool failed = !rank->jobs || !rank->pool_ranges || !rank->pool_u32 || !place;
   zb_free(place);
+  zb_free(woven);
   return failed ? ZB_OUT_OF_MEMORY() : NULL;
 }
 
@@ -489,14 +540,18 @@ static zb_status shard_all(sharding *it, int r) {
     if (from->jobs[i].subprogram < 0) continue;
     const zb_plan_subprogram *subprogram = &from->subprograms[from->jobs[i].subprogram];
     for (int k = 0; k < subprogram->instruction_count; ++k)
-      if (is_sum(&subprogram->instructions[k]))
+      if (zb_is_shard_sum(&subprogram->instructions[k]))
         add_sum(it, r, kind_of(&subprogram->instructions[k]), &subprogram->instructions[k]);
   }
   it->segment = zb_alloc(((size_t)from->subprogram_count + 1) * sizeof *it->segment);
-  if (!it->segment) status = ZB_OUT_OF_MEMORY();
+  it->ahead = zb_alloc(((size_t)from->segment_count + 1) * sizeof *it->ahead);
+  it->left = zb_alloc(((size_t)from->segment_count + 1) * sizeof *it->left);
+  if (!it->segment || !it->ahead || !it->left) status = ZB_OUT_OF_MEMORY();
   for (int c = 0; c < it->shards && !status; ++c)
     status = shard_rank(it, r, c, first_sum);
   zb_free(it->segment);
+  zb_free(it->ahead);
+  zb_free(it->left);
   return status;
 }
 

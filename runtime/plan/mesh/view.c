@@ -29,6 +29,18 @@ static void take_waits(const zb_plan_rank *from, zb_plan_rank *rank, zb_plan_job
     rank->pool_u32[rank->pool_u32_count++] = from->pool_u32[waits.begin + i] - (uint32_t)begin;
 }
 
+/* What of jobs runs ahead: of a step. */
+static zb_status take_segments(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, const int *place) {
+  rank->segment_count = view->derived.list == ZB_LIST_STEP ? from->segment_count : 0;
+  rank->segments = zb_plan_alloc(view, ((size_t)rank->segment_count + 1) * sizeof *rank->segments);
+  if (!rank->segments) return ZB_OUT_OF_MEMORY();
+  for (int i = 0; i < rank->segment_count; ++i) {
+    rank->segments[i] = from->segments[i];
+    rank->segments[i].subprogram = place[from->segments[i].subprogram];
+  }
+  return NULL;
+}
+
 /* LOAD jobs go with the step. */
 static zb_status take_jobs(zb_plan *view, const zb_plan_rank *from, zb_plan_rank *rank, const int *place,
                            view_begin first) {
@@ -62,6 +74,7 @@ static zb_status take_rank(zb_plan *view, const zb_plan_rank *from, zb_plan_rank
   rank->evaluation_count = 0;
   rank->evaluation_slots = rank->evaluation_workspace = (zb_plan_range){0, 0};
   zb_status status = take_subprograms(view, from, rank, place);
+  if (!status) status = take_segments(view, from, rank, place);
   if (!status) status = take_jobs(view, from, rank, place, first);
   zb_free(place);
   return status;

@@ -38,6 +38,8 @@ zb_status zb_verify_beside(const zb_plan *plan, int rank, const zb_access *acces
 zb_status zb_verify_groups(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "shards": sums over shards, and parts of parameters. */
 zb_status zb_verify_shards(const zb_plan *plan) ZB_MUST_USE;
+/* Rule "woven": what runs beside sums over shards. */
+zb_status zb_verify_woven(const zb_plan *plan) ZB_MUST_USE;
 /* Rule "sharding": what replicas have a part of each. Of the plan of one replica. */
 zb_status zb_verify_sharding(const zb_plan *plan) ZB_MUST_USE;
 /* Of it: where replicas have a part of every parameter, who reads one, and what is gathered for that (gathered.c). */

@@ -663,6 +663,7 @@ static zb_status verify_lists(const zb_plan *plan) {
 zb_status zb_plan_verify(const zb_plan *plan) {
   ZB_TRY(zb_plan_check(plan));
   ZB_TRY(zb_verify_shards(plan));
+  ZB_TRY(zb_verify_woven(plan));
   ZB_TRY(zb_verify_sharding(plan));
   return verify_lists(plan);
 }

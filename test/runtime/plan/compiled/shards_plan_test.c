@@ -24,10 +24,12 @@ static int open_suite(void) {
       (zb_compile_params){.ranks = RANKS, .micro_batches = MICRO_BATCHES, .tensor_parallel = SHARDS, .clip_norm = "1"});
 }
 
+/* Without what runs beside sums: that is test/runtime/plan/compiled/weave_test.c. */
 static zb_plan *read_plan(void) {
   zb_plan *plan = NULL;
   zb_status status = zb_plan_read(compiled_plan_path, -1, &plan);
   CU_ASSERT_PTR_NULL_FATAL(status);
+  zb_plan_unweave(plan);
   return plan;
 }
 
@@ -135,6 +137,7 @@ static void test_parts_of_plan(void) {
   for (int r = 0; r < RANKS; ++r) {
     zb_plan *part = NULL;
     CU_ASSERT_FATAL(succeeds(zb_plan_read_some(compiled_plan_path, r, 1, &part)));
+    zb_plan_unweave(part);
     CU_ASSERT(succeeds(zb_plan_unfold_own(&part)));
     CU_ASSERT(succeeds(zb_plan_expand_own(&part)));
     CU_ASSERT_EQUAL(part->message_count, whole->message_count);

@@ -217,7 +217,7 @@ static void test_refused(void) {
   expect_refused(bytes, count, "magic");
   bytes[0] ^= 1;
   bytes[8] = ZB_PLAN_VERSION + 1;
-  expect_refused(bytes, count, "format version 17, this program reads version 16");
+  expect_refused(bytes, count, "format version 18, this program reads version 17");
   bytes[8] = ZB_PLAN_VERSION;
   bytes[20] ^= 1;
   expect_refused(bytes, count, "checksum of its table");

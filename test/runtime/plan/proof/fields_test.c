@@ -28,7 +28,8 @@ typedef enum expectation {
   ROW(subprogram, loss_offset, uint64_t, SOME, "without a base it is nothing")                                         \
   ROW(job, kind, int, CAUGHT, "")                                                                                      \
   ROW(job, subprogram, int32_t, CAUGHT, "")                                                                            \
-  ROW(job, segment, int32_t, CAUGHT, "")                                                                               \
+  ROW(job, segments.begin, uint32_t, CAUGHT, "")                                                                       \
+  ROW(job, segments.count, uint32_t, CAUGHT, "")                                                                       \
   ROW(job, stage, int32_t, SOME, "of jobs that do not compute it is for people")                                       \
   ROW(job, micro_batch, int32_t, CAUGHT, "")                                                                           \
   ROW(job, message, int32_t, CAUGHT, "")                                                                               \

@@ -461,7 +461,7 @@ static const struct breakage {
     {"digest of a computed constant", digest_of_computed_constant, "structure", "tensor 'ramp' has a digest"},
     {"digest of a copy", digest_of_copy, "owners", "the parameter 'tied' is not the same on rank 0 and on rank 2"},
     {"gradient outside", gradient_outside, "regions", "the gradient of 'w0'"},
-    {"segments", segments_of_nothing, "structure", "segment 0 of its subprograms: no job can run one"},
+    {"segments", segments_of_nothing, "structure", "segment 0 of its subprograms: it has no end"},
     {"a W twice", w_twice, "complete", "rank 1 job"},
     {"a W missing", no_w, "complete", "subprogram W runs 3 times, expected 4"},
     {"an UPDATE missing", no_opt, "complete", "subprogram UPDATE runs 0 times"},
