@@ -116,16 +116,14 @@ static bool changes(MlirOperation function, int pool) {
   return false;
 }
 
-/* What of W runs beside the sums of its B: nearly all of it, or nearly as much as these take, as in front of the first
- * sum little is ready, and of the last instructions some are ready behind the last sum alone. None of a W that sums as
- * well, or leaves something in the slots (passes/stages/plan/weave.c). That it may run beside other jobs the plan knows
- * alone. */
-static int64_t hidden_of(const MlirOperation *functions, int64_t w_ps) {
-  enum { HIDDEN_OF_8 = 7 };
-  const MlirOperation b = functions[ZB_B], w = functions[ZB_W];
-  if (mlirOperationIsNull(b) || mlirOperationIsNull(w) || zb_get_i64(w, ZB_ATTR_SUMS_PS, 0)) return 0;
-  const int64_t sums = zb_frame_bytes(w, frame_names[FRAME_GW]) ? 0 : zb_get_i64(b, ZB_ATTR_SUMS_PS, 0);
-  return (sums < w_ps ? sums : w_ps) / 8 * HIDDEN_OF_8;
+/* What of W runs beside the sums of its B is no time of its own; that it may run beside those of other jobs the plan
+ * knows alone. */
+static void hide(zb_stage_cost *cost, MlirOperation w) {
+  const int64_t hidden = mlirOperationIsNull(w) ? 0 : zb_get_i64(w, ZB_ATTR_HIDDEN_PS, 0);
+  const int64_t most = cost->time_ps[ZB_W] - 1;
+  cost->hidden_ps = hidden < most ? hidden : most;
+  if (cost->hidden_ps < 0) cost->hidden_ps = 0;
+  cost->time_ps[ZB_W] -= cost->hidden_ps;
 }
 
 static void read_costs(zb_module_problem *p) {
@@ -138,8 +136,7 @@ static void read_costs(zb_module_problem *p) {
     zb_stage_cost *cost = &p->costs[s];
     for (int c = 0; c < ZB_KIND_COUNT; ++c)
       cost->time_ps[c] = job_time(p, f[c], p->problem.micro_batches);
-    cost->hidden_ps = hidden_of(f, cost->time_ps[ZB_W] - p->job_ps);
-    cost->time_ps[ZB_W] -= cost->hidden_ps;
+    hide(cost, f[ZB_W]);
     cost->b_accumulates = changes(f[ZB_B], POOL_GRADIENTS) || zb_frame_bytes(f[ZB_B], frame_names[FRAME_GB]) > 0;
     cost->f_updates = changes(f[ZB_F], POOL_BUFFERS);
     cost->keep_bytes[ZB_F] = fb + fw;

@@ -30,6 +30,7 @@
 #include "passes/stages/replicas.h"
 #include "passes/stages/parts.h"
 #include "runtime/plan/file/plan.h"
+#include "passes/stages/places/hidden.h"
 #include "passes/stages/places/workspace.h"
 
 #include <mlir-c/BuiltinAttributes.h>
@@ -642,6 +643,12 @@ static zb_result frame_all(memory *m) {
   find_leaving(m);
   ZB_PASS_TRY(pass, zb_arena_status(m->arena));
   ZB_PASS_TRY(pass, zb_for_each_rank(module, rebuild_rank, m, &pass->changes));
+  for (int s = 0; s < m->stage_count; ++s) {
+    const MlirOperation *of_stage = &m->functions[s * ZB_KIND_COUNT];
+    const int64_t hidden = zb_hidden_in_b(m->arena, of_stage[ZB_B], of_stage[ZB_W], m->costs);
+    if (hidden > 0) zb_set_i64(of_stage[ZB_W], ZB_ATTR_HIDDEN_PS, hidden);
+  }
+  ZB_PASS_TRY(pass, zb_arena_status(m->arena));
   return ZB_OK;
 }
 

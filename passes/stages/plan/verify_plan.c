@@ -60,11 +60,13 @@ static zb_result run(zb_pass *pass, MlirModule module) {
   zb_metric metric;
   if (!zb_pass_option_bytes(pass, "memory-limit", &limit)) return ZB_FAIL;
   if (!zb_pass_option_metric(pass, mlirModuleGetOperation(module), &metric)) return ZB_FAIL;
+  zb_compile_state *state = pass->state;
+  /* What is compared with a limit, or with other plans, has the bytes that memory was given to. */
+  const bool grows = !limit && state && state->proves_beside;
   ZB_PASS_TRY(pass, zb_emit_plan(module, zb_pass_option(pass, "model"), zb_pass_option(pass, "optimizer"), &plan));
-  const zb_status woven = zb_weave(plan, metric, limit);
+  const zb_status woven = zb_weave(plan, metric, grows);
   if (woven) zb_plan_destroy(plan);
   ZB_PASS_TRY(pass, woven);
-  zb_compile_state *state = pass->state;
   const bool beside = state && state->proves_beside && !state->plan && (state->proof = zb_plan_proof_begin(plan));
   zb_status status = beside ? NULL : bug(zb_plan_verify(plan));
   if (!status && state && !state->plan) {

@@ -9,11 +9,13 @@
 #include "runtime/base/map.h"
 #include "runtime/plan/clock/simulator.h"
 #include "runtime/plan/file/check.h"
+#include "runtime/plan/mesh/expand.h"
 #include "runtime/plan/mesh/weave.h"
 
 /* What there is to know of a subprogram. */
 typedef struct about {
   int64_t *begins_ps; /* of instructions, without sums */
+  bool *cuts_at;      /* before which of them it may be cut */
   int ahead;          /* how many instructions of a W may run ahead: up to its first sum; 0: none */
 } about;
 
@@ -184,10 +186,16 @@ static zb_status fill(weaver *w, gap *at, int guest) {
   const pair *met = pair_of(w, job, &w->rank->jobs[at->host]);
   int end = w->done[guest];
   if (!met) return ZB_OUT_OF_MEMORY();
-  for (; end < own->ahead && met->last[end] < at->instruction; ++end) {
-    const int64_t takes = own->begins_ps[end + 1] - own->begins_ps[end];
-    if ((double)takes * (1 - at->late) > (double)at->left_ps) break;
+  while (end < own->ahead) {
+    int next = end;
+    bool ready = true;
+    do
+      ready &= met->last[next++] < at->instruction;
+    while (!own->cuts_at[next]);
+    const int64_t takes = own->begins_ps[next] - own->begins_ps[end];
+    if (!ready || (double)takes * (1 - at->late) > (double)at->left_ps) break;
     at->left_ps -= takes;
+    end = next;
   }
   return end > w->done[guest] ? add_rows(w, at, guest, end) : NULL;
 }
@@ -266,7 +274,11 @@ static zb_status read_rank(weaver *w, const zb_plan *plan, zb_plan_rank *rank) {
     w->parts[s].ahead = ahead_of(subprogram);
     if (w->parts[s].ahead == 0) continue;
     ZB_TAKE(&w->arena, w->parts[s].begins_ps, subprogram->instruction_count + 1);
+    ZB_TAKE(&w->arena, w->parts[s].cuts_at, subprogram->instruction_count + 1);
     ZB_TRY(zb_arena_status(&w->arena));
+    if (!zb_cuts_of(rank, subprogram, w->parts[s].cuts_at)) return ZB_OUT_OF_MEMORY();
+    while (!w->parts[s].cuts_at[w->parts[s].ahead])
+      --w->parts[s].ahead;
     zb_instruction_times(plan, subprogram, subprogram->time_ps, w->parts[s].begins_ps);
   }
   for (int i = rank->load_count; i < zb_plan_step_end(rank); ++i)
@@ -274,21 +286,21 @@ static zb_status read_rank(weaver *w, const zb_plan *plan, zb_plan_rank *rank) {
   return NULL;
 }
 
-/* Where the workspace of W lies while others run: behind that of F and B, if the arena is not larger for it, or within
- * the limit; else at its end, where some sums leave some. */
-static void find_shift(weaver *w, uint64_t limit) {
+/* Where the workspace of W lies while others run: behind that of F and B, if the arena has no more than `most` then, or
+ * is not larger for it; else at its end, where some sums leave some. */
+static void find_shift(weaver *w, uint64_t most) {
   const zb_plan_rank *rank = w->rank;
   const zb_plan_range region = rank->regions[ZB_REGION_WORKSPACE];
   uint64_t hosts = 0, guests = 0;
   for (int s = 0; s < rank->subprogram_count; ++s) {
     const zb_plan_subprogram *it = &rank->subprograms[s];
-    uint64_t *most = w->parts[s].ahead ? &guests : &hosts;
+    uint64_t *of = w->parts[s].ahead ? &guests : &hosts;
     if (it->kind != ZB_JOB_F && it->kind != ZB_JOB_B && it->kind != ZB_JOB_W) continue;
-    if (it->workspace_bytes > *most) *most = it->workspace_bytes;
+    if (it->workspace_bytes > *of) *of = it->workspace_bytes;
   }
   const uint64_t end = region.offset + zb_align(hosts) + guests;
   w->shift = guests ? zb_align(hosts) : 0;
-  if (end <= rank->arena_bytes || end <= limit) return;
+  if (end <= rank->arena_bytes || end <= most) return;
   w->shift = (region.bytes - guests) / ZB_ALIGNMENT * ZB_ALIGNMENT;
 }
 
@@ -420,16 +432,16 @@ static zb_status weave_apart(weaving *it) {
   return NULL;
 }
 
-static zb_status weave(weaving *it, uint64_t given_limit) {
-  uint64_t limit = given_limit;
+static zb_status weave(weaving *it, bool grows) {
   zb_plan *plan = it->plan;
-  for (int r = 0; r < plan->rank_count && !given_limit; ++r)
-    if (plan->ranks[r].arena_bytes > limit) limit = plan->ranks[r].arena_bytes;
+  uint64_t most = 0;
+  for (int r = 0; r < plan->rank_count && grows; ++r)
+    if (plan->ranks[r].arena_bytes > most) most = plan->ranks[r].arena_bytes;
   ZB_TRY(time_plan(plan, it->without_ps));
   it->best_ps = INT64_MAX;
   for (int r = 0; r < plan->rank_count; ++r) {
     ZB_TRY(read_rank(&it->weavers[r], plan, &plan->ranks[r]));
-    find_shift(&it->weavers[r], limit);
+    find_shift(&it->weavers[r], most);
   }
   ZB_TRY(weave_alike(it));
   ZB_TRY(weave_apart(it));
@@ -438,13 +450,13 @@ static zb_status weave(weaving *it, uint64_t given_limit) {
   return NULL;
 }
 
-zb_status zb_weave(zb_plan *plan, zb_metric metric, uint64_t limit) {
+zb_status zb_weave(zb_plan *plan, zb_metric metric, bool grows) {
   if (zb_plan_shards(plan) == 1 || plan->inference || plan->link_copies || plan->sum_groups > 1) return NULL;
   const size_t ranks = (size_t)plan->rank_count;
   weaving it = {.plan = plan, .metric = metric};
   it.weavers = zb_alloc(ranks * sizeof *it.weavers);
   it.late = zb_alloc(ranks * sizeof *it.late);
-  zb_status status = it.weavers && it.late ? weave(&it, limit) : ZB_OUT_OF_MEMORY();
+  zb_status status = it.weavers && it.late ? weave(&it, grows) : ZB_OUT_OF_MEMORY();
   for (size_t r = 0; it.weavers && r < ranks; ++r)
     zb_arena_deinit(&it.weavers[r].arena);
   zb_free(it.weavers);

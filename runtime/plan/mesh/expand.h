@@ -38,6 +38,10 @@ zb_status zb_plan_sums_of_rank(const zb_plan_rank *rank, size_t counts[2]) ZB_MU
 /* INVALID unless the plan says how many these are, of a rank that is read. */
 zb_status zb_plan_check_shard_sums(const zb_plan *plan, int rank) ZB_MUST_USE;
 
+/* Before which instructions of a subprogram, and at its end, no value of the workspace lives: there it can be cut, and
+ * devices that run some instructions as one lose none. cuts_at: instruction_count + 1. False: out of memory. */
+bool zb_cuts_of(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, bool *cuts_at);
+
 /* Where the W of a job can be cut for a buffer list: how many instructions come before the cut. No value of the
  * workspace lives across, and all that writes to the `count` ranges is in front. instruction_count: at its end alone;
  * 0: out of memory.

@@ -42,35 +42,48 @@ static void follow(cuts *it, int index) {
 }
 
 /* The instruction behind the last one that writes to one of the ranges; gradients of a micro-batch lie in a base. */
-static int behind_writers(const cuts *it, const zb_plan_job *job, const zb_plan_range *ranges, uint32_t count) {
-  for (int i = it->subprogram->instruction_count; i > 0; --i) {
-    const zb_plan_instruction *instruction = &it->subprogram->instructions[i - 1];
+static int behind_writers(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_range *ranges,
+                          uint32_t count) {
+  const zb_plan_subprogram *subprogram = &rank->subprograms[job->subprogram];
+  for (int i = subprogram->instruction_count; i > 0; --i) {
+    const zb_plan_instruction *instruction = &subprogram->instructions[i - 1];
     for (int k = 0; k < instruction->output_count; ++k) {
       const zb_plan_operand *result = &instruction->outputs[k];
-      const uint64_t base = result->base ? it->rank->pool_u64[job->bases.begin + result->base - 1] : 0;
+      const uint64_t base = result->base ? rank->pool_u64[job->bases.begin + result->base - 1] : 0;
       const uint64_t begin = base + result->offset, end = begin + (uint64_t)zb_operand_extent(result);
       for (uint32_t r = 0; r < count && result->rank >= 0; ++r)
         if (begin < ranges[r].offset + ranges[r].bytes && ranges[r].offset < end) return i;
     }
   }
-  return it->subprogram->instruction_count; /* it writes to none of them */
+  return subprogram->instruction_count; /* it writes to none of them */
+}
+
+bool zb_cuts_of(const zb_plan_rank *rank, const zb_plan_subprogram *subprogram, bool *cuts_at) {
+  const int instructions = subprogram->instruction_count;
+  cuts it = {.rank = rank, .subprogram = subprogram};
+  it.crossing = zb_alloc(((size_t)instructions + 2) * sizeof *it.crossing);
+  if (!it.crossing) return false;
+  for (int i = 0; i < instructions; ++i)
+    follow(&it, i);
+  for (int i = 0, live = 0; i <= instructions; ++i) {
+    live += it.crossing[i];
+    cuts_at[i] = live == 0 || i == instructions;
+  }
+  const bool failed = it.written.failed;
+  zb_intervals_deinit(&it.written);
+  zb_free(it.crossing);
+  return !failed;
 }
 
 int zb_part_cut(const zb_plan_rank *rank, const zb_plan_job *job, const zb_plan_range *ranges, uint32_t count) {
   const zb_plan_subprogram *subprogram = &rank->subprograms[job->subprogram];
-  const int instructions = subprogram->instruction_count;
-  cuts it = {.rank = rank, .subprogram = subprogram};
-  it.crossing = zb_alloc(((size_t)instructions + 2) * sizeof *it.crossing);
-  if (!it.crossing) return 0;
-  for (int i = 0; i < instructions; ++i)
-    follow(&it, i);
-  const int least = behind_writers(&it, job, ranges, count);
-  int cut = it.written.failed ? 0 : instructions, live = 0;
-  for (int i = 0; i < instructions && cut == instructions; ++i) {
-    live += it.crossing[i];
-    if (i >= least && live == 0) cut = i;
+  bool *cuts_at = zb_alloc((size_t)subprogram->instruction_count + 1);
+  int cut = 0;
+  if (cuts_at && zb_cuts_of(rank, subprogram, cuts_at)) {
+    cut = behind_writers(rank, job, ranges, count);
+    while (!cuts_at[cut])
+      ++cut;
   }
-  zb_intervals_deinit(&it.written);
-  zb_free(it.crossing);
+  zb_free(cuts_at);
   return cut;
 }

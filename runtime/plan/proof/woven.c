@@ -15,6 +15,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/map.h"
 #include "runtime/base/memory.h"
+#include "runtime/plan/mesh/expand.h"
 #include "runtime/plan/mesh/weave.h"
 #include "runtime/plan/proof/rules.h"
 
@@ -162,8 +163,23 @@ static zb_status verify_segment(woven *it, int index, int segment) {
   return NULL;
 }
 
+/* Where a device runs some instructions as one it would lose that, and a bit with it. */
+static zb_status verify_ends(const zb_plan_rank *rank, const zb_plan_segment *segment) {
+  const zb_plan_subprogram *subprogram = &rank->subprograms[segment->subprogram];
+  bool *cuts_at = zb_alloc((size_t)subprogram->instruction_count + 1);
+  const bool known = cuts_at && zb_cuts_of(rank, subprogram, cuts_at), is_right = known && cuts_at[segment->end];
+  zb_free(cuts_at);
+  if (!known) return ZB_OUT_OF_MEMORY();
+  if (is_right) return NULL;
+  return ZB_RULE(woven,
+                 "rank %d: what runs ahead of %s ends at instruction %d, across which a value of the workspace lives",
+                 rank->rank, subprogram->name, segment->end);
+}
+
 static zb_status verify_rank(const zb_plan *plan, const zb_plan_rank *rank) {
   zb_status status = NULL;
+  for (int i = 0; i < rank->segment_count; ++i)
+    ZB_TRY(verify_ends(rank, &rank->segments[i]));
   woven it = {plan, rank, zb_map_create_pointer()};
   if (!it.clear) return ZB_OUT_OF_MEMORY();
   for (int i = 0; i < rank->job_count && !status; ++i)
