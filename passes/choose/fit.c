@@ -119,20 +119,30 @@ zb_status zb_fit_adaptive(zb_chooser *c) {
 
 /* ---- Gradients alone, for a search ---- */
 
-/* The best plan's order needs no more in B than fits it; with less the search may find a better one. */
+/* What of the limit the model may count on, by what the plan of the picks takes beside what the model says of it. */
+static void calibrate(zb_chooser *c, const zb_candidate *plan, const zb_pick *picks) {
+  zb_picks_peaks(&c->model, picks, c->bytes);
+  for (int r = 0; r < c->ranks; ++r)
+    c->bytes[r] += c->limit - plan->bytes[r] + c->model.besides[r];
+}
+
+/* The best plan's order needs no more in B than fits it; with less the search may find a better one. Each plan says for
+ * the next one how much more or less than the model counts with each rank takes. */
 zb_status zb_fit_best(zb_chooser *c) {
-  enum { TRIES = 4 };
-  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  enum { TRIES = 6 };
+  const size_t size = (size_t)c->ranks * sizeof(zb_pick);
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks), *before = ZB_NEW(&c->arena, zb_pick, c->ranks);
   const zb_candidate *plan = c->best;
   ZB_TRY(zb_arena_status(&c->arena));
-  for (int i = 0; i < TRIES && zb_chooser_is_within(c) && plan == c->best && zb_judge_pays(&c->search->judge); ++i) {
-    const zb_order before = c->model.order;
-    memcpy(picks, c->best_picks, (size_t)c->ranks * sizeof *picks);
-    for (int r = 0; r < c->ranks; ++r)
-      c->bytes[r] = c->limit;
-    c->model.order = c->best->choice.order;
+  if (plan) memcpy(picks, c->best_picks, size);
+  for (int i = 0; i < TRIES && plan && plan->exists && zb_judge_pays(&c->search->judge); ++i) {
+    const zb_order order = c->model.order;
+    memcpy(before, picks, size);
+    c->model.order = plan->choice.order;
+    calibrate(c, plan, picks);
     zb_status status = zb_picks_fit(&c->model, c->bytes, picks);
-    c->model.order = before;
+    c->model.order = order;
+    if (!status && memcmp(before, picks, size) == 0) break;
     if (!status) status = zb_chooser_try(c, picks, &plan);
     ZB_TRY(status);
   }

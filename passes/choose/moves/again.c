@@ -14,12 +14,20 @@ static zb_status choose(zb_chooser *c) {
   return c->best ? NULL : zb_chooser_try(c, c->plain, &plan);
 }
 
-/* With the choice of --split for this limit the plan without is among what is compared, as the option left out gives
- * it. */
+/* The plan of a fixed choice, as that option gives it: with the choice of --split for this limit. */
+static zb_status try_fixed(zb_choice_search *search, const zb_asked *asked, const char *recompute,
+                           const zb_choice *above, zb_found *best) {
+  zb_asked fixed = *asked;
+  zb_found found;
+  fixed.recompute = recompute;
+  ZB_TRY(zb_search_below(search, &zb_move_again, &fixed, above, &found));
+  zb_found_keep(best, &found, asked->limit);
+  return NULL;
+}
+
+/* The plan without, and of a rule that with all, are among what is compared; a search tries these by itself. */
 static zb_status decide(zb_choice_search *search, const zb_asked *asked, const zb_choice *above, zb_found *out) {
   zb_chooser c;
-  zb_asked without = *asked;
-  without.recompute = "none";
   zb_status status = zb_chooser_init(search, &zb_move_again, asked, above, asked->limit, &c);
   if (!status) status = choose(&c);
   zb_chooser_deinit(&c);
@@ -29,7 +37,9 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
     c.best = NULL;
   }
   ZB_TRY(status);
-  ZB_TRY(zb_search_below(search, &zb_move_again, &without, above, out));
+  *out = (zb_found){0};
+  ZB_TRY(try_fixed(search, asked, "none", above, out));
+  if (!asked->searches) ZB_TRY(try_fixed(search, asked, "all", above, out));
   if (c.best && !zb_candidate_is_better(out->candidate, c.best, asked->limit)) *out = (zb_found){.candidate = c.best};
   out->none_ps = c.plain_plan ? c.plain_plan->step_ps : 0;
   out->none_bytes = c.plain_plan ? c.plain_plan->most : 0;

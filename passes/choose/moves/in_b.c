@@ -64,7 +64,7 @@ static zb_status choose(zb_chooser *c, zb_found *out) {
   if (searches) ZB_TRY(zb_ladder_find(c));
   ZB_TRY((searches ? zb_fit_searched : c->asked->keeps_limit ? zb_fit_adaptive : zb_fit_rule)(c));
   ZB_TRY(zb_chooser_compare(c));
-  if (searches && !zb_chooser_is_within(c)) {
+  if (searches) {
     ZB_TRY(zb_fit_around(c));
     ZB_TRY(zb_chooser_compare(c));
   }
