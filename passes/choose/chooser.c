@@ -44,6 +44,18 @@ zb_status zb_chooser_add_uniform(zb_chooser *c) {
   return NULL;
 }
 
+zb_status zb_chooser_add_parts(zb_chooser *c) {
+  const zb_outlook unknown = {0};
+  zb_pick *picks = ZB_NEW(&c->arena, zb_pick, c->ranks);
+  ZB_TRY(zb_arena_status(&c->arena));
+  for (int l = 0; l < c->model.levels; ++l)
+    for (int share = 0; share < (int)c->model.level[l].shares.count; ++share) {
+      zb_chooser_set_all(c, (zb_pick){l, share}, picks);
+      ZB_TRY(zb_chooser_add(c, picks, &unknown, 0));
+    }
+  return NULL;
+}
+
 /* ---- Plans ---- */
 
 static zb_status judge(zb_chooser *c, const zb_asked *asked, const zb_pick *picks, const zb_candidate **out) {

@@ -50,6 +50,9 @@ zb_status zb_chooser_add(zb_chooser *c, const zb_pick *picks, const zb_outlook *
 /* Those with one pick on all ranks: they come first. MEMORY. */
 zb_status zb_chooser_add_uniform(zb_chooser *c) ZB_MUST_USE;
 
+/* Those with equal parts on all ranks. MEMORY. */
+zb_status zb_chooser_add_parts(zb_chooser *c) ZB_MUST_USE;
+
 /* Has the plan of picks made; it is best if it is better. The failures of passes. */
 zb_status zb_chooser_try(zb_chooser *c, const zb_pick *picks, const zb_candidate **out) ZB_MUST_USE;
 /* Tries the choices, as far as they may be the best. */

@@ -61,6 +61,7 @@ static zb_status find_promise(zb_choice_search *search, const zb_asked *asked, c
 static zb_status choose(zb_chooser *c, zb_found *out) {
   const zb_candidate *plan;
   const bool searches = c->asked->searches;
+  if (searches) ZB_TRY(zb_chooser_add_parts(c));
   if (searches) ZB_TRY(zb_ladder_find(c));
   ZB_TRY((searches ? zb_fit_searched : c->asked->keeps_limit ? zb_fit_adaptive : zb_fit_rule)(c));
   ZB_TRY(zb_chooser_compare(c));
