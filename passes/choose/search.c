@@ -125,6 +125,20 @@ static zb_status try_least(zb_choice_search *search, const least_choice *least, 
   return NULL;
 }
 
+/* What a rule takes that computes all again and has no limit: with some gradients in W that may be less than with none.
+ */
+static zb_status try_all(zb_choice_search *search, const zb_asked *asked, zb_found *found) {
+  zb_asked all = *asked;
+  zb_choice nothing = {0};
+  zb_found next;
+  if (strcmp(asked->recompute, "auto") != 0) return NULL;
+  all.recompute = "all";
+  all.limit = 0;
+  ZB_TRY(zb_search_below(search, NULL, &all, &nothing, &next));
+  zb_found_keep(found, &next, asked->limit);
+  return NULL;
+}
+
 /* Whether no choice comes near the limit: those that take little would need half as much again, or more, for one
  * micro-batch at a time. *found: what needs least of their plans. */
 static zb_status refuse(zb_choice_search *search, const zb_asked *asked, zb_found *found, bool *out) {
@@ -137,7 +151,7 @@ static zb_status refuse(zb_choice_search *search, const zb_asked *asked, zb_foun
     *out = bytes && bytes / 3 > asked->limit / 2;
     if (*out) ZB_TRY(try_least(search, &least[i], found));
   }
-  return NULL;
+  return *out && !asked->searches && !asked->keeps_limit ? try_all(search, asked, found) : NULL;
 }
 
 /* Nothing fits: what an error says to be enough is the least of all that was tried, of these choices too. */

@@ -14,12 +14,13 @@ static zb_status choose(zb_chooser *c) {
   return c->best ? NULL : zb_chooser_try(c, c->plain, &plan);
 }
 
-/* The plan of a fixed choice, as that option gives it: with the choice of --split for this limit. */
-static zb_status try_fixed(zb_choice_search *search, const zb_asked *asked, const char *recompute,
+/* The plan of a fixed choice, as that option gives it: with the choice of --split for a limit; 0: without one. */
+static zb_status try_fixed(zb_choice_search *search, const zb_asked *asked, const char *recompute, int64_t limit,
                            const zb_choice *above, zb_found *best) {
   zb_asked fixed = *asked;
   zb_found found;
   fixed.recompute = recompute;
+  fixed.limit = limit;
   ZB_TRY(zb_search_below(search, &zb_move_again, &fixed, above, &found));
   zb_found_keep(best, &found, asked->limit);
   return NULL;
@@ -38,9 +39,12 @@ static zb_status decide(zb_choice_search *search, const zb_asked *asked, const z
   }
   ZB_TRY(status);
   *out = (zb_found){0};
-  ZB_TRY(try_fixed(search, asked, "none", above, out));
-  if (!asked->searches) ZB_TRY(try_fixed(search, asked, "all", above, out));
+  ZB_TRY(try_fixed(search, asked, "none", asked->limit, above, out));
+  if (!asked->searches) ZB_TRY(try_fixed(search, asked, "all", asked->limit, above, out));
   if (c.best && !zb_candidate_is_better(out->candidate, c.best, asked->limit)) *out = (zb_found){.candidate = c.best};
+  /* What is said to be enough is no more than what all takes by itself. */
+  if (!asked->searches && !asked->keeps_limit && !zb_candidate_fits(out->candidate, asked->limit))
+    ZB_TRY(try_fixed(search, asked, "all", 0, above, out));
   out->none_ps = c.plain_plan ? c.plain_plan->step_ps : 0;
   out->none_bytes = c.plain_plan ? c.plain_plan->most : 0;
   return NULL;
