@@ -157,8 +157,7 @@ static zb_status passes_between(weaver *w, int guest, int host, bool *out) {
 
 /* ---- Filling sums ---- */
 
-/* Instructions of W beside one sum, as many as end before it is there, or begin early enough before. late: which share
- * of an instruction may come behind. */
+/* The time of one sum, in which instructions of W run. late: which share of an instruction may end behind the sum. */
 typedef struct gap {
   int host, sum, instruction; /* of the sum in its subprogram */
   int64_t left_ps;

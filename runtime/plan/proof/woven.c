@@ -172,7 +172,7 @@ static zb_status verify_ends(const zb_plan_rank *rank, const zb_plan_segment *se
   if (!known) return ZB_OUT_OF_MEMORY();
   if (is_right) return NULL;
   return ZB_RULE(woven,
-                 "rank %d: what runs ahead of %s ends at instruction %d, across which a value of the workspace lives",
+                 "rank %d: what of %s runs ahead ends at instruction %d, across which a value of the workspace lives",
                  rank->rank, subprogram->name, segment->end);
 }
 
